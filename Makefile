@@ -1,0 +1,55 @@
+# `make demo` and `make test` set up whatever they need: python3, make, git and npm are enough.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+CLAUDE_VERSION := 2.1.325
+CLAUDE := .cache/claude/node_modules/.ralphloop-$(CLAUDE_VERSION)
+
+.PHONY: help demo test lint unit e2e bench clean
+
+help:
+	@echo 'make demo    watch a scripted agent work through three tasks'
+	@echo 'make test    lint, types, import contracts, all tests'
+	@echo 'make bench   what a stop costs, as ratios (BENCH="--quick" for a short run)'
+	@echo 'make clean   remove the virtual environment, caches and the test client'
+
+$(READY): pyproject.toml
+	@echo 'Setting up $(VENV) …'
+	@$(PYTHON) -c 'import sys; sys.exit("ralphloop needs Python 3.10 or newer; try make PYTHON=python3.12") if sys.version_info < (3, 10) else None'
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable . --group dev
+	@touch $@
+
+# By number: on Node 20 npm otherwise picks an older version. The binary itself needs no Node.
+$(CLAUDE):
+	@echo 'Installing the client for the end-to-end tests (Claude Code $(CLAUDE_VERSION)) …'
+	@npm install --silent --no-audit --no-fund --prefix .cache/claude '@anthropic-ai/claude-code@$(CLAUDE_VERSION)' \
+		&& touch $@ || echo 'npm could not install it: the tests that need it will be skipped.'
+
+demo: $(READY)
+	@$(BIN)/ralphloop demo
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+test: lint $(CLAUDE)
+	$(BIN)/pytest -n 2 --dist worksteal
+
+unit: $(READY)
+	$(BIN)/pytest tests/unit tests/contract tests/budget
+
+e2e: $(READY) $(CLAUDE)
+	$(BIN)/pytest tests/hook tests/e2e
+
+bench: $(READY)
+	$(BIN)/python benchmarks/run.py $(BENCH)
+
+clean:
+	rm -rf $(VENV) .cache .mypy_cache .ruff_cache .pytest_cache .import_linter_cache dist build
+	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
