@@ -1,0 +1,1 @@
+"""The rules of a loop: pure data and decisions, no IO."""

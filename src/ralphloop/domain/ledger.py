@@ -1,0 +1,93 @@
+"""What a loop knows about its tasks that the list does not say: given, asked, set aside, answered."""
+
+from __future__ import annotations
+
+from ralphloop.domain.model import ASKED, CLOSED, GIVEN, OPEN, SET_ASIDE, SKIPPED, UNVERIFIED, VOUCHED
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from ralphloop.domain.model import Task, TaskList
+
+
+class Ledger:
+    """What a loop knows about its tasks that the list does not say."""
+
+    __slots__ = ("names", "tasks")
+
+    def __init__(self) -> None:
+        # id -> {"state", "question", "answer", "why"}
+        self.tasks: dict[str, dict[str, str]] = {}
+        # description -> id, for tasks that came without one
+        self.names: dict[str, str] = {}
+
+    def to_json(self) -> dict[str, Any]:
+        return {"tasks": self.tasks, "names": self.names}
+
+    @classmethod
+    def from_json(cls, data: Any) -> Ledger:
+        ledger = cls()
+        if isinstance(data, dict):
+            tasks, names = data.get("tasks"), data.get("names")
+            if isinstance(tasks, dict):
+                ledger.tasks = {k: _texts(v) for k, v in tasks.items() if isinstance(v, dict)}
+            if isinstance(names, dict):
+                ledger.names = _texts(names)
+        return ledger
+
+    def note(self, task_id: str, **values: str) -> None:
+        self.tasks.setdefault(task_id, {}).update(values)
+
+    def drop(self, task_id: str, key: str) -> None:
+        self.tasks.get(task_id, {}).pop(key, None)
+
+    def state(self, task: Task) -> str:
+        known = self.tasks.get(task.id, {})
+        said = known.get("state", "")
+        if task.done:
+            return said if said in CLOSED else UNVERIFIED
+        if said in (VOUCHED, SKIPPED, SET_ASIDE):
+            return said
+        if (known.get("question") or task.needs_human) and not known.get("answer"):
+            return ASKED
+        return OPEN
+
+
+def _texts(data: dict[str, Any]) -> dict[str, str]:
+    return {key: value for key, value in data.items() if isinstance(value, str)}
+
+
+def name_tasks(tasks: TaskList, ledger: Ledger) -> None:
+    """Give each task without an id its place, and the same one again for the same description."""
+    taken = {task.id for task in tasks.tasks if task.id}
+    taken.update(ledger.names.values())
+    seen: dict[str, int] = {}
+    for place, task in enumerate(tasks.tasks, 1):
+        if task.id:
+            continue
+        twins = seen[task.title] = seen.get(task.title, 0) + 1
+        title = task.title if twins == 1 else "%s\0%d" % (task.title, twins)
+        known = ledger.names.get(title)
+        if known is None:
+            known = str(place)
+            while known in taken:
+                place += 1
+                known = str(place)
+            taken.add(known)
+            ledger.names[title] = known
+        task.id = known
+
+
+def settle(tasks: TaskList, ledger: Ledger, *, given: bool = False) -> tuple[list[str], list[str]]:
+    """Bring the ledger up to date with the list; the ids that were claimed, and that were reopened."""
+    claimed, reopened = [], []
+    for task in tasks.tasks:
+        said = ledger.tasks.get(task.id, {}).get("state", "")
+        if task.done and said not in CLOSED:
+            ledger.note(task.id, state=GIVEN if given else UNVERIFIED)
+            claimed.append(task.id)
+        elif not task.done and said in CLOSED and said != VOUCHED:
+            ledger.drop(task.id, "state")
+            reopened.append(task.id)
+    return claimed, reopened

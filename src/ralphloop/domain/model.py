@@ -1,0 +1,360 @@
+"""The words of a loop: events, tasks, limits, state, decisions."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Iterable, Optional
+
+FEATURES, SPECUM, SPECKIT = "features", "specum", "speckit"
+LAYOUTS = (FEATURES, SPECUM, SPECKIT)
+
+# state
+ARMED, RUNNING, WAITING, PAUSED, ENDED = "armed", "running", "waiting", "paused", "ended"
+STATES = (ARMED, RUNNING, WAITING, PAUSED, ENDED)
+
+# outcome
+COMPLETE, LIMIT, BUDGET, STALLED, CAPPED = "complete", "limit", "budget", "stalled", "capped"
+RATE_LIMITED, NEEDS_INPUT, NEEDS_APPROVAL = "rate_limited", "needs_input", "needs_approval"
+AWAITING_APPROVAL, INTERRUPTED, CANCELLED = "awaiting_approval", "interrupted", "cancelled"
+CORRUPT, FAILED = "corrupt", "failed"
+OUTCOMES = (
+    COMPLETE, LIMIT, BUDGET, STALLED, CAPPED, RATE_LIMITED, NEEDS_INPUT, NEEDS_APPROVAL,
+    AWAITING_APPROVAL, INTERRUPTED, CANCELLED, CORRUPT, FAILED,
+)  # fmt: skip
+FINAL = (COMPLETE, CANCELLED)
+# These loops go on by themselves at the owner's next stop.
+SELF_RESUMING = (RATE_LIMITED, AWAITING_APPROVAL, NEEDS_INPUT)
+
+# task states; those in CLOSED need no more work
+OPEN, ASKED = "open", "asked"
+GIVEN, UNVERIFIED, PROVEN, VOUCHED = "given", "unverified", "proven", "vouched"
+SKIPPED, SET_ASIDE = "skipped", "set_aside"
+CLOSED = (GIVEN, UNVERIFIED, PROVEN, VOUCHED)
+
+_HUGE = 1e15
+
+
+def status_word(outcome: Optional[str]) -> str:
+    """What the task list's own files say of a run that has come to this."""
+    if not outcome:
+        return "IN_PROGRESS"
+    return "REACHED_LIMIT" if outcome == LIMIT else outcome.upper()
+
+
+class Task:
+    """One entry of a task list as its file has it; `id` is empty where the file gives none."""
+
+    __slots__ = (
+        "body", "depends_on", "done", "id", "marks", "model", "needs_human", "steps", "timeout_s",
+        "title", "verify",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        id: str,  # noqa: A002 - the field's name in every task list
+        title: str,
+        *,
+        done: bool = False,
+        body: str = "",
+        steps: Iterable[str] = (),
+        marks: Iterable[str] = (),
+        verify: Iterable[str] = (),
+        depends_on: Iterable[str] = (),
+        needs_human: str = "",
+        model: str = "",
+        timeout_s: Optional[float] = None,
+    ) -> None:
+        self.id = id
+        self.title = title
+        self.done = done
+        self.body = body
+        self.steps = tuple(steps)
+        self.marks = tuple(marks)
+        self.verify = tuple(verify)
+        self.depends_on = tuple(depends_on)
+        self.needs_human = needs_human
+        self.model = model
+        self.timeout_s = timeout_s
+
+    @property
+    def parallel(self) -> bool:
+        return "P" in self.marks
+
+
+class TaskList:
+    """A parsed task list with what its files say about the run."""
+
+    __slots__ = (
+        "awaiting_approval", "epic", "iteration", "max_attempts", "max_iterations", "phase",
+        "quick", "sequential", "tasks",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        tasks: Iterable[Task],
+        *,
+        sequential: bool = False,
+        phase: str = "execution",
+        quick: bool = False,
+        awaiting_approval: bool = False,
+        iteration: int = 0,
+        max_iterations: Optional[int] = None,
+        max_attempts: Optional[int] = None,
+        epic: str = "",
+    ) -> None:
+        self.tasks = list(tasks)
+        self.sequential = sequential
+        self.phase = phase
+        self.quick = quick
+        self.awaiting_approval = awaiting_approval
+        self.iteration = iteration
+        self.max_iterations = max_iterations
+        self.max_attempts = max_attempts
+        self.epic = epic
+
+
+class Limits:
+    """What a loop may spend; pinned when it is armed."""
+
+    __slots__ = ("attempts", "iterations", "no_progress", "replies", "time_s")
+
+    def __init__(
+        self,
+        *,
+        iterations: int = 15,
+        attempts: int = 5,
+        time_s: float = 8 * 3600.0,
+        no_progress: int = 3,
+        replies: int = 3,
+    ) -> None:
+        self.iterations = iterations
+        self.attempts = attempts
+        self.time_s = time_s
+        self.no_progress = no_progress
+        self.replies = replies
+
+    def to_json(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.__slots__}
+
+    @classmethod
+    def from_json(cls, data: Any) -> Limits:
+        limits = cls()
+        if isinstance(data, dict):
+            for name in cls.__slots__:
+                value = data.get(name)
+                if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value < _HUGE:
+                    setattr(limits, name, value)
+        return limits
+
+
+class StopEvent:
+    """One Stop event, whatever client sent it."""
+
+    __slots__ = ("active", "background", "crons", "cwd", "prompt", "reply", "session", "transcript")
+
+    def __init__(
+        self,
+        *,
+        session: Optional[str],
+        cwd: str,
+        transcript: str = "",
+        prompt: str = "",
+        active: bool = False,
+        reply: Optional[str] = None,
+        background: Iterable[tuple[str, str]] = (),
+        crons: int = 0,
+    ) -> None:
+        self.session = session
+        self.cwd = cwd
+        self.transcript = transcript
+        self.prompt = prompt
+        self.active = active
+        self.reply = reply
+        # (type, description) of what still runs
+        self.background = tuple(background)
+        self.crons = crons
+
+
+class Turn:
+    """What the transcript shows of the time since the last stop."""
+
+    __slots__ = ("broken_off", "detail", "end", "readable", "reply", "resume_at", "tools")
+
+    def __init__(
+        self,
+        *,
+        readable: bool = False,
+        tools: int = 0,
+        reply: Optional[str] = None,
+        broken_off: str = "",
+        detail: str = "",
+        resume_at: Optional[float] = None,
+        end: int = 0,
+    ) -> None:
+        self.readable = readable
+        self.tools = tools
+        self.reply = reply
+        # the outcome of an end that no hook saw: interrupted, capped, rate_limited, failed
+        self.broken_off = broken_off
+        self.detail = detail
+        self.resume_at = resume_at
+        self.end = end
+
+
+class LoopState:
+    """One loop between two stops; `loop.json` holds exactly these fields."""
+
+    id: str
+    layout: str
+    name: str
+    owner: Optional[str]
+    state: str
+    outcome: Optional[str]
+    detail: str
+    iteration: int
+    started_at: float
+    seen_at: float
+    elapsed_s: float
+    current: str
+    attempts: dict[str, int]
+    no_progress: int
+    reply: str
+    same_replies: int
+    empty_replies: int
+    quiet_replies: int
+    phase_turns: dict[str, int]
+    tasks_seen: str
+    files_seen: str
+    transcript_end: int
+    served: list[str]
+    pending: str
+    told: list[str]
+    restored: bool
+    resume_at: Optional[float]
+    since: str
+    ledger: int
+
+    DEFAULTS: dict[str, Any] = {
+        "id": "", "layout": "", "name": "", "owner": None, "state": ARMED, "outcome": None,
+        "detail": "", "iteration": 1, "started_at": 0.0, "seen_at": 0.0, "elapsed_s": 0.0,
+        "current": "", "attempts": {}, "no_progress": 0, "reply": "", "same_replies": 0,
+        "empty_replies": 0, "quiet_replies": 0, "phase_turns": {},
+        "tasks_seen": "", "files_seen": "", "transcript_end": 0, "served": [], "pending": "",
+        "told": [], "restored": False, "resume_at": None, "since": "", "ledger": 0,
+    }  # fmt: skip
+    __slots__ = tuple(DEFAULTS)
+
+    def __init__(self, **values: Any) -> None:
+        for name, default in self.DEFAULTS.items():
+            value = values.get(name, default)
+            setattr(self, name, value.copy() if isinstance(value, (dict, list)) else value)
+
+    def to_json(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.__slots__}
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> LoopState:
+        """Values of the wrong type are dropped; without a known state and id it is no loop at all."""
+        values = {n: _sound(data[n]) for n, d in cls.DEFAULTS.items() if n in data and _fits(data[n], d, n)}
+        if values.get("state") not in STATES or not values.get("id"):
+            raise ValueError("not a loop")
+        if values.get("outcome") not in OUTCOMES:
+            values["outcome"] = None
+        return cls(**values)
+
+    def copy(self) -> LoopState:
+        return LoopState(**self.to_json())
+
+    @property
+    def live(self) -> bool:
+        return self.state in (RUNNING, WAITING, ARMED)
+
+
+def _fits(value: Any, default: Any, name: str) -> bool:
+    if default is None:
+        default = 0.0 if name == "resume_at" else ""
+    if isinstance(default, bool) or isinstance(value, bool):
+        return isinstance(default, bool) and isinstance(value, bool)
+    if isinstance(default, (int, float)):
+        return isinstance(value, (int, float) if isinstance(default, float) else int) and abs(value) < _HUGE
+    return isinstance(value, type(default))
+
+
+def _sound(value: Any) -> Any:
+    """A list's texts, a table's counts, or the value as it is."""
+    if isinstance(value, list):
+        return [item for item in value if isinstance(item, str)]
+    if isinstance(value, dict):
+        return {key: item for key, item in value.items() if item.__class__ is int}
+    return value
+
+
+class Decision:
+    """What to answer to one stop, and the loop as it is after it."""
+
+    __slots__ = (
+        "blocks", "loop", "message", "reason", "refused", "rule", "status", "stderr", "task", "writes",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        loop: LoopState,
+        *,
+        rule: str = "",
+        blocks: bool = False,
+        reason: str = "",
+        message: str = "",
+        stderr: str = "",
+        task: str = "",
+        status: str = "",
+        refused: str = "",
+        writes: bool = True,
+    ) -> None:
+        self.loop = loop
+        self.rule = rule
+        self.blocks = blocks
+        self.reason = reason
+        self.message = message
+        self.stderr = stderr
+        self.task = task
+        # what the task list's own files shall say: IN_PROGRESS, COMPLETE, REACHED_LIMIT, …; "" leaves them
+        self.status = status
+        # the claim of completion that this answer refuses
+        self.refused = refused
+        # False: nothing is written, not even the loop
+        self.writes = writes
+
+
+class Check:
+    """One command that must exit 0 before a claim counts."""
+
+    __slots__ = ("command", "task", "timeout_s")
+
+    def __init__(self, task: str, command: str, *, timeout_s: Optional[float] = None) -> None:
+        self.task = task
+        self.command = command
+        self.timeout_s = timeout_s
+
+
+class Need:
+    """What must happen before there can be a decision; then `decide` is asked again."""
+
+    __slots__ = ("checks", "once", "restore", "rule", "set_aside", "why")
+
+    def __init__(
+        self,
+        *,
+        restore: bool = False,
+        once: bool = False,
+        checks: Iterable[Check] = (),
+        set_aside: str = "",
+        why: str = "",
+    ) -> None:
+        self.rule = ""
+        self.restore = restore
+        # a file that goes a second time was taken away on purpose
+        self.once = once
+        self.checks = tuple(checks)
+        self.set_aside = set_aside
+        self.why = why

@@ -1,0 +1,174 @@
+"""The texts that a stop sends: the reason for the agent, the status line for the person."""
+
+from __future__ import annotations
+
+from ralphloop.domain.model import FEATURES, SPECUM
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Iterable
+
+    from ralphloop.domain.model import LoopState
+    from ralphloop.domain.worklist import Item, Worklist
+
+REASON_MAX = 9_000  # the client cuts a context text at 10,000 characters
+TASK_MAX = 5_000
+HOW_MAX = 4_500
+NOTES_MAX = 3_000
+LINE_MAX = 300
+ID_MAX = 200  # a longer id is no word for a command line
+
+PREFIX = {"specum": "Ralph-specum", "speckit": "Ralph-speckit"}
+
+
+class Words:
+    """The names and commands that a reason needs: how to call us, and where the files are."""
+
+    __slots__ = ("command", "list_path", "notes_path")
+
+    def __init__(self, *, command: str, list_path: str, notes_path: str = "") -> None:
+        self.command = command
+        self.list_path = list_path
+        self.notes_path = notes_path
+
+
+def cut(text: str, most: int) -> str:
+    return text if len(text) <= most else text[: most - 2].rstrip() + " …"
+
+
+def line(text: str, most: int = LINE_MAX) -> str:
+    return cut(" ".join(text.split()), most)
+
+
+def tally(work: Worklist) -> str:
+    if not work.checkable:
+        return "%d/%d done" % (work.closed, work.total)
+    unverified = work.closed - work.proven - work.given - work.vouched
+    counts = ((work.given, "given"), (work.vouched, "vouched"), (unverified, "unverified"))
+    others = ", ".join("%d %s" % count for count in counts if count[0])
+    return "%d/%d proven" % (work.proven, work.total) + (" (+ %s)" % others if others else "")
+
+
+def status_line(loop: LoopState, work: Worklist, *, limit: int) -> str:
+    """What the person sees while the loop goes on."""
+    if loop.layout == FEATURES:
+        ids = ", ".join(line(item.id, 80) for item in work.next)
+        return "ralphloop · iteration %d/%d · %s · next %s" % (loop.iteration, limit, tally(work), ids)
+    group = " (PARALLEL GROUP)" if len(work.next) > 1 else ""
+    place = work.next[0].place + 1 if work.next else work.index
+    return "%s iteration %d | Task %d/%d%s" % (PREFIX[loop.layout], loop.iteration, place, work.total, group)
+
+
+def said(loop: LoopState, text: str) -> str:
+    """A message about this loop in the voice of its layout."""
+    return ("ralphloop %s: " % loop.name if loop.layout == FEATURES else PREFIX[loop.layout] + ": ") + text
+
+
+def continuation(
+    loop: LoopState, work: Worklist, *, limit: int, words: Words, notes: Iterable[str] = ()
+) -> str:
+    """The text that sends the agent to its next task."""
+    head, how = _headline(loop, work, limit), cut(_how(work.next, words, loop.layout), HOW_MAX)
+    spare = REASON_MAX - len(head) - len(how)
+    noted = cut("\n\n".join(line(note, 1500) for note in notes), min(NOTES_MAX, spare // 2))
+    room = min(TASK_MAX, spare - len(noted) - 20) // len(work.next)
+    parts = [noted, head, *(_task(item, room, words) for item in work.next), how]
+    return cut("\n\n".join(part for part in parts if part), REASON_MAX)
+
+
+def _headline(loop: LoopState, work: Worklist, limit: int) -> str:
+    first = work.next[0]
+    where = "Task %d/%d" % (first.place + 1, work.total)
+    if loop.layout == FEATURES:
+        return "Loop %s, iteration %d of %d: go on with task %s (%d/%d)." % (
+            loop.name, loop.iteration, limit, line(first.id, 80), first.place + 1, work.total,
+        )  # fmt: skip
+    kind = "spec" if loop.layout == SPECUM else "feature"
+    text = "Continue %s: %s (%s, Iter %d)" % (kind, loop.name, where, loop.iteration)
+    if len(work.next) > 1:
+        text += "\nThese %d tasks are marked [P]: work on them in parallel." % len(work.next)
+    return text
+
+
+def _task(item: Item, room: int, words: Words) -> str:
+    name = line(item.id, 80)
+    if item.body:
+        text = item.body
+    else:
+        text = "%s: %s" % (name, item.title) if item.title else name
+        text += "".join("\n%d. %s" % (n, step) for n, step in enumerate(item.steps, 1))
+    answer = ""
+    if item.answer:
+        asked = line(item.question, min(LINE_MAX, room // 5))
+        answer = '\nYou asked: "%s" The answer: %s' % (asked, cut(item.answer, min(2000, room // 2)))
+    if len(text) + len(answer) > room:
+        more = "\n(cut here; the whole text is in %s)" % words.list_path
+        text = cut(text, max(40, room - len(answer) - len(more))) + more
+    return text + answer
+
+
+def _how(items: list[Item], words: Words, layout: str) -> str:
+    """The same few rules every time, because a compaction may have dropped the first prompt."""
+    steps = ["Do this and nothing beyond it." if len(items) == 1 else "Do these and nothing beyond them."]
+    checks = [command for item in items for command in item.verify]
+    if checks:
+        steps.append("It must pass: %s." % cut("; ".join("`%s`" % line(c) for c in checks), 1500))
+    if any("VERIFY" in item.marks for item in items):
+        steps.append("[VERIFY]: check the work so far with fresh eyes; change no other task.")
+    closing = '"passes": true' if layout == FEATURES else "its box checked"
+    ids = [_argument(item.id) for item in items if len(item.id) <= ID_MAX]
+    claims = " or ".join("`%s done %s`" % (words.command, name) for name in ids)
+    by_hand = "set %s in %s" % (closing, words.list_path)
+    how = "%s (or %s)" % (claims, by_hand) if ids else by_hand
+    steps.append("When it is really done, claim it: %s." % how)
+    note = " and note what you did in %s" % words.notes_path if words.notes_path else ""
+    steps.append("Commit%s." % note)
+    ask = "`%s ask %s 'TEXT'`" % (words.command, ids[0] if ids else "ID")
+    steps.append(
+        "If something is unclear, decide, note the assumption and go on; what only the person can settle "
+        "goes through %s. A question in your reply does not stop the loop." % ask
+    )
+    return "\n".join("- " + step for step in steps)
+
+
+def _argument(task_id: str) -> str:
+    """An id on a command line, where one that begins with a dash is no option."""
+    return ("-- " if task_id.startswith("-") else "") + shell_word(task_id)
+
+
+def shell_word(text: str) -> str:
+    """A word that a POSIX shell reads back as it was."""
+    if text and all((ch.isalnum() and ch.isascii()) or ch in "._-/:@+" for ch in text):
+        return text
+    return "'" + text.replace("'", "'\\''") + "'"
+
+
+def phase(loop: LoopState, work: Worklist) -> str:
+    return (
+        "Quick mode is on for %s: do not stop yet. Go on with the %s phase, without questions, "
+        "then with the phases after it up to execution." % (loop.name, line(work.phase, 40))
+    )
+
+
+def recovery(loop: LoopState, *, path: str, problem: str, words: Words) -> str:
+    """What the agent may do about a file that cannot be read."""
+    return (
+        "ERROR: %s of %s cannot be used: %s\n\n"
+        "Recovery options:\n"
+        "1. Repair %s so that it is valid again (tasks that are done stay marked as done).\n"
+        "2. Or let the person end this loop: `%s cancel`.\n"
+        "Do nothing else until one of them is done. The loop does not ask a second time."
+        % (path.rsplit("/", 1)[-1], loop.name, line(problem), path, words.command)
+    )
+
+
+def limit_recovery(loop: LoopState, work: Worklist, *, why: str, words: Words) -> str:
+    return (
+        "ERROR: the loop over %s reached its limit (%s) with %d tasks open: %s.\n\n"
+        "Recovery options:\n"
+        "1. Write down in %s what is done, what failed and what the next step would be, then stop.\n"
+        "2. The person can go on with `%s resume --max-iterations N`.\n"
+        "Start no further task. The loop does not ask a second time."
+        % (loop.name, why, work.open_total, line(", ".join(work.open_ids)),
+           words.notes_path or ".progress.md", words.command)
+    )  # fmt: skip

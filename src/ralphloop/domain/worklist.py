@@ -1,0 +1,86 @@
+"""The part of a task list that a decision needs: what is closed, what is next, what waits for the person."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+class Item:
+    """A task that can be worked on now, with all that a prompt says about it."""
+
+    id: str
+    title: str
+    place: int
+    body: str
+    steps: list[str]
+    marks: list[str]
+    verify: list[str]
+    question: str
+    answer: str
+
+    __slots__ = ("answer", "body", "id", "marks", "place", "question", "steps", "title", "verify")
+
+    def __init__(self, **values: Any) -> None:
+        for name in self.__slots__:
+            setattr(self, name, values[name])
+
+    def to_json(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+class Worklist:
+    """The part of a task list that a decision needs; small, whatever the list's size."""
+
+    total: int
+    closed: int
+    proven: int
+    given: int
+    vouched: int
+    checkable: bool
+    open_total: int
+    open_ids: list[str]
+    next: list[Item]
+    asked: list[list[str]]
+    stuck: list[list[str]]
+    set_aside: list[str]
+    skipped: int
+    phase: str
+    quick: bool
+    awaiting_approval: bool
+    sequential: bool
+    index: int
+    iteration: int
+    max_attempts: int
+    epic: str
+
+    __slots__ = (
+        "asked", "awaiting_approval", "checkable", "closed", "epic", "given", "index", "iteration",
+        "max_attempts", "next", "open_ids", "open_total", "phase", "proven", "quick", "sequential",
+        "set_aside", "skipped", "stuck", "total", "vouched",
+    )  # fmt: skip
+
+    def __init__(self, **values: Any) -> None:
+        for name in self.__slots__:
+            setattr(self, name, values[name])
+
+    def to_json(self) -> dict[str, Any]:
+        data = {name: getattr(self, name) for name in self.__slots__}
+        data["next"] = [item.to_json() for item in self.next]
+        return data
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Worklist:
+        work = cls(**data)
+        work.next = [Item(**item) for item in data["next"]]
+        return work
+
+    @property
+    def complete(self) -> bool:
+        return self.closed > 0 and self.open_total == 0 and not self.set_aside
+
+    @property
+    def digest(self) -> str:
+        aside = len(self.set_aside) + self.skipped
+        return "%d/%d/%d:%s" % (self.closed, aside, self.total, ",".join(self.open_ids))
