@@ -1,0 +1,1 @@
+"""Task lists: text to tasks and back, one module per layout."""

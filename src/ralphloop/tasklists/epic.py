@@ -1,0 +1,56 @@
+"""The epic that a spec may belong to: where its state is, and the edit that closes one spec in it."""
+
+from __future__ import annotations
+
+from ralphloop import system as os
+from ralphloop.domain import jsontext
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Optional
+
+    from ralphloop.tasklists.source import Source
+
+
+def safe_name(value: Any) -> str:
+    """The value if it can be nothing but one folder's name, else an empty text."""
+    if not isinstance(value, str) or not value or value[0] in ".-":
+        return ""
+    return value if all(char.isalnum() or char in "-_." for char in value) else ""
+
+
+def epic_path(source: Source, epic: str) -> str:
+    return os.path.join(_specs_root(source), "_epics", epic, ".epic-state.json")
+
+
+def epic_pointer(source: Source) -> str:
+    return os.path.join(_specs_root(source), ".current-epic")
+
+
+def _specs_root(source: Source) -> str:
+    return os.path.dirname(os.path.dirname(source.paths["state"]))
+
+
+def close_epic(text: str, name: str) -> Optional[str]:
+    """The epic's state with that spec completed; nothing if there is nothing to change."""
+    spec = _spec(text, name)
+    if spec is None:
+        return None
+    status = jsontext.member(text, "status", spec.start)
+    if status is None:
+        return jsontext.add_member(text, "status", "completed", at=spec.start)
+    return jsontext.replace(text, status, "completed") if status.value != "completed" else None
+
+
+def _spec(text: str, name: str) -> Optional[jsontext.Span]:
+    try:
+        jsontext.parse_object(text)
+    except ValueError:
+        return None
+    specs = jsontext.member(text, "specs")
+    if specs is None or not isinstance(specs.value, list):
+        return None
+    for spec in jsontext.members(text, specs.start):
+        if isinstance(spec.value, dict) and spec.value.get("name") == name:
+            return spec
+    return None

@@ -1,0 +1,135 @@
+"""The text of a feature_list.json: tasks out of it, and one task closed or reopened in it."""
+
+from __future__ import annotations
+
+from ralphloop.domain import jsontext
+from ralphloop.domain.model import Task, TaskList
+from ralphloop.tasklists import progress
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Callable, Optional
+
+    from ralphloop.tasklists.source import Texts
+
+_A_PERSON = "a person"
+_RARE = frozenset(["depends_on", "model", "needs_human", "timeout_s", "verify"])
+
+
+def parse(texts: Texts) -> TaskList:
+    text = texts.get("list")
+    if text is None:
+        raise ValueError("There is no feature_list.json.")
+    try:
+        value = jsontext.parse(text)
+    except ValueError as error:
+        raise ValueError("feature_list.json is not JSON: " + str(error)) from None
+    shared: dict[str, Any] = value if isinstance(value, dict) else {}
+    features = shared.get("features") if isinstance(value, dict) else value
+    if not isinstance(features, list):
+        raise ValueError("feature_list.json has no array of features.")
+    notes = texts.get("progress") or ""
+    return TaskList(
+        _tasks(features, shared),
+        iteration=progress.number(notes, progress.ITERATION) or 0,
+        max_iterations=progress.number(notes, progress.MAX_ITERATIONS),
+    )
+
+
+def _tasks(features: list[Any], shared: dict[str, Any]) -> list[Task]:
+    verify = _commands(shared.get("verify"))
+    model = _text(shared.get("model"))
+    tasks: list[Task] = []
+    seen: set[str] = set()
+    for feature in features:
+        if not isinstance(feature, dict):
+            raise ValueError("Feature %d in feature_list.json is not an object." % (len(tasks) + 1))
+        get = feature.get
+        title = get("description")
+        if not title or not isinstance(title, str):
+            title = _text(get("title"))
+        task = Task(
+            _id(get("id")),
+            title,
+            done=get("passes") is True,
+            steps=_texts(get("steps")),
+            verify=verify,
+            model=model,
+        )
+        if not _RARE.isdisjoint(feature):
+            _add_rare(task, get)
+        if task.id:
+            if task.id in seen:
+                raise ValueError("Two features in feature_list.json have the id " + task.id + ".")
+            seen.add(task.id)
+        tasks.append(task)
+    return tasks
+
+
+def _add_rare(task: Task, get: Callable[[str], Any]) -> None:
+    """The fields that few features have: a list of 100,000 is read at a stop."""
+    waits = get("needs_human")
+    task.needs_human = _A_PERSON if waits is True else _text(waits)
+    task.verify = _commands(get("verify")) or task.verify
+    task.model = _text(get("model")) or task.model
+    task.depends_on = _texts(get("depends_on"))
+    task.timeout_s = _seconds(get("timeout_s"))
+
+
+def _id(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)  # tools that rewrite JSON turn 1.0 into 1: it has to stay the same task
+    return str(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else ""
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    """A list of texts or numbers, or a single one; ids are written the same way."""
+    if value is None:
+        return ()
+    items = value if isinstance(value, list) else [value]
+    for item in items:
+        if not isinstance(item, str):
+            return tuple([text for text in [_id(item) for item in items] if text])
+    return tuple(items)
+
+
+def _commands(value: Any) -> tuple[str, ...]:
+    if value is None:
+        return ()
+    items = value if isinstance(value, list) else [value]
+    return tuple([item for item in items if isinstance(item, str) and item.strip()])
+
+
+def _seconds(value: Any) -> Optional[float]:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    return float(value) if 0 < value < 1e9 else None
+
+
+def mark(texts: Texts, place: int, *, done: bool) -> dict[str, str]:
+    text = texts.get("list") or ""
+    feature = _feature(text, place)
+    passes = jsontext.member(text, "passes", feature.start)
+    if (passes is not None and passes.value is True) == done:
+        return {}
+    if passes is None:
+        return {"list": jsontext.add_member(text, "passes", done, at=feature.start)}
+    return {"list": jsontext.replace(text, passes, done)}
+
+
+def _feature(text: str, place: int) -> jsontext.Span:
+    opening = jsontext.opening(text)
+    if text.startswith("{", opening):
+        features = jsontext.member(text, "features")
+        opening = features.start if features else len(text)
+    if text.startswith("[", opening):
+        for feature in jsontext.members(text, opening):
+            if feature.key == place:
+                return feature
+    raise ValueError("feature_list.json has no feature %d." % (place + 1))

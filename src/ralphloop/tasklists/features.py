@@ -1,0 +1,89 @@
+"""The `features` layout: where its files are, and the run's figures in progress.txt."""
+
+from __future__ import annotations
+
+from ralphloop import system as os
+from ralphloop.domain.model import FEATURES
+from ralphloop.tasklists import progress
+from ralphloop.tasklists.source import Source
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Callable, Mapping, Optional
+
+    from ralphloop.domain.model import TaskList
+    from ralphloop.tasklists.source import Tally, Texts
+
+NAME = FEATURES
+
+_FILES = {"list": "feature_list.json", "progress": "progress.txt", "prompt": "RALPH_PROMPT.md"}
+_LOOPS = (".ralph", "loops")
+_DOCUMENTED_LOOPS = (".claude", "data", "ralph-loops")
+
+ended = progress.ended
+
+
+def locate(
+    root: str,
+    *,
+    env: Mapping[str, str],
+    read: Callable[[str], Optional[str]],
+    names: Callable[[str], list[str]],
+) -> list[Source]:
+    chosen = env.get("RALPH_LOOP_DIR")
+    if chosen:
+        folder = os.path.normpath(os.path.join(root, chosen))
+        return [_source(root, folder)] if _FILES["list"] in names(folder) else []
+    return [_source(root, folder) for folder in _folders(os.path.join(root, *_LOOPS), names)] + [
+        _source(root, folder)
+        for folder in _documented(os.path.join(root, *_DOCUMENTED_LOOPS), read=read, names=names)
+    ]
+
+
+def _folders(parent: str, names: Callable[[str], list[str]]) -> list[str]:
+    folders = [os.path.join(parent, name) for name in names(parent)]
+    return [folder for folder in folders if _FILES["list"] in names(folder)]
+
+
+def _documented(
+    parent: str, *, read: Callable[[str], Optional[str]], names: Callable[[str], list[str]]
+) -> list[str]:
+    """The folder `current`, else the only one that has not ended: among several none is meant."""
+    folders = _folders(parent, names)
+    current = os.path.join(parent, "current")
+    if current in folders:
+        return [current]
+    running = [
+        folder for folder in folders if not ended(read(os.path.join(folder, _FILES["progress"])) or "")
+    ]
+    return running if len(running) == 1 else []
+
+
+def _source(root: str, folder: str) -> Source:
+    paths = {role: os.path.join(folder, file) for role, file in _FILES.items()}
+    return Source(NAME, os.path.basename(folder), root=root, paths=paths)
+
+
+def parse(texts: Texts) -> TaskList:
+    from ralphloop.tasklists import feature_list
+
+    return feature_list.parse(texts)
+
+
+def mark(texts: Texts, place: int, *, done: bool) -> dict[str, str]:
+    from ralphloop.tasklists import feature_list
+
+    return feature_list.mark(texts, place, done=done)
+
+
+def record(texts: Texts, tally: Tally) -> dict[str, str]:
+    text = texts.get("progress")
+    if text is None:
+        return {}
+    values = {
+        progress.STATUS: tally.status,
+        progress.ITERATION: str(tally.iteration),
+        progress.MAX_ITERATIONS: str(tally.max_iterations),
+    }
+    written = progress.write(text, values)
+    return {"progress": written} if written != text else {}
