@@ -1,0 +1,212 @@
+"""The life of an arming: begin a loop, bind it to a session, let it rest, take it up again."""
+
+from __future__ import annotations
+
+import time
+
+from ralphloop.domain.ledger import Ledger, name_tasks, settle
+from ralphloop.domain.limits import iteration_limit
+from ralphloop.domain.model import ARMED, FINAL, PAUSED, RUNNING, SET_ASIDE, Limits, LoopState
+from ralphloop.store import files, shelf, tasks
+from ralphloop.store.loop import LoopFiles, iso, new_id, run_folder
+from ralphloop.store.shelf import Record
+from ralphloop.tasklists.registry import own_file
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Optional
+
+    from ralphloop.domain.model import TaskList
+    from ralphloop.store.shelf import Shelf
+    from ralphloop.tasklists.source import Source
+
+# Iterations for a spec whose tasks are still to be written: the default of its own state file.
+UNPLANNED = 100
+RECORDS = (shelf.OWNED, shelf.ARMED, shelf.ENDED)
+
+
+class TakenError(Exception):
+    """The task list, or the session, has a loop already."""
+
+    def __init__(self, record: Record) -> None:
+        super().__init__(record.id)
+        self.record = record
+
+
+def holder(source: Source | Record, here: Shelf) -> Optional[Record]:
+    """The loop that is under way over this list."""
+    for kind in (shelf.OWNED, shelf.ARMED):
+        for record in here.records(kind):
+            if own_file(record) == own_file(source):
+                return record
+    return None
+
+
+def arm(
+    source: Source,
+    here: Shelf,
+    *,
+    session: Optional[str],
+    max_iterations: Optional[int] = None,
+    continue_with: str = "block",
+    started: bool = False,
+    since: str = "",
+    writes: bool = True,
+) -> LoopFiles:
+    """Begin a loop over this list. `started` means by the person's or plugin's command: the count
+    begins anew and what is done already is given; else the files themselves began it, `since` then."""
+    parsed = _parse(source)
+    now = time.time()
+    record = _record(source, here, parsed=parsed, session=session, max_iterations=max_iterations, now=now)
+    record.continue_with = continue_with
+    loop = LoopFiles(record, here, writes=writes)
+    loop.begun = LoopState(
+        id=record.id,
+        layout=record.layout,
+        name=record.name,
+        owner=session,
+        state=ARMED if session is None else RUNNING,
+        iteration=1 if started or parsed is None else max(1, parsed.iteration),
+        started_at=now,
+        seen_at=now,
+        since=record.armed_at if started else since,
+    )
+    if writes:
+        _write_down(loop, loop.begun, parsed=parsed, source=source, given=started)
+    return loop
+
+
+def is_due(source: Source) -> bool:
+    """Whether there is something to keep going: a list in execution or quick mode, or a damaged one."""
+    parsed = _parse(source)
+    return parsed is None or parsed.phase == "execution" or parsed.quick
+
+
+def _parse(source: Source) -> Optional[TaskList]:
+    try:
+        return tasks.parse_source(source)
+    except (ValueError, OSError):
+        return None
+
+
+def _record(
+    source: Source,
+    here: Shelf,
+    *,
+    parsed: Optional[TaskList],
+    session: Optional[str],
+    max_iterations: Optional[int],
+    now: float,
+) -> Record:
+    explicit = [max_iterations, source.max_iterations, parsed.max_iterations if parsed else None]
+    if parsed is not None and parsed.phase != "execution" and not any(explicit):
+        explicit.append(UNPLANNED)
+    taken = set(files.names(run_folder(source.root)))
+    taken.update(record.id for kind in RECORDS for record in here.records(kind))
+    return Record(
+        new_id(source.layout, source.name, now=now, taken=taken),
+        layout=source.layout,
+        name=source.name,
+        root=source.root,
+        paths=source.paths,
+        limits=Limits(iterations=iteration_limit(len(parsed.tasks) if parsed else 0, explicit)),
+        armed_at=iso(now),
+        session=session,
+    )
+
+
+def _write_down(
+    loop: LoopFiles, state: LoopState, *, parsed: Optional[TaskList], source: Source, given: bool
+) -> None:
+    """State first, record last: a loop whose record is missing is nobody's, never half a loop."""
+    record, here = loop.record, loop.shelf
+    with here.lock():
+        other = holder(source, here)
+        if other is None and record.session is not None:
+            other = here.owned_by(record.session)
+        if other is not None:
+            raise TakenError(other)
+        loop.make()
+        ledger = Ledger()
+        if parsed is not None and given:
+            name_tasks(parsed, ledger)
+            settle(parsed, ledger, given=True)
+        with loop.lock():  # and its file is there from now on
+            loop.save_ledger(ledger)
+            loop.save(state, durable=True)
+        loop.journal("arm", loop=record.id, session=record.session, limits=record.limits.to_json())
+        here.put(record, shelf.ARMED if record.session is None else shelf.OWNED)
+
+
+def bind(record: Record, here: Shelf, *, session: str, writes: bool = True) -> Optional[LoopFiles]:
+    """Make the session the owner of an armed loop; one session gets it, and owns no other."""
+    loop = LoopFiles(record, here, writes=writes)
+    record.session = session
+    if not writes:
+        return loop
+    with here.lock():
+        waits = any(other.id == record.id for other in here.records(shelf.ARMED))
+        if not waits or here.owned_by(session) is not None:
+            return None
+        here.put(record, shelf.OWNED)
+    with loop.lock():
+        state = loop.load()
+        if state is not None:
+            state.owner, state.state, state.since = session, RUNNING, iso(time.time())
+            loop.save(state, durable=True)
+            loop.journal("bind", session=session)
+    return loop
+
+
+def take_up(
+    loop: LoopFiles,
+    state: LoopState,
+    *,
+    session: Optional[str] = None,
+    max_iterations: Optional[int] = None,
+) -> None:
+    """Go on with a paused or ended loop in a new window of time, for the same owner or another one."""
+    record = loop.record
+    if state.outcome in FINAL:
+        raise ValueError("a loop that is %s cannot go on" % state.outcome)
+    if session is not None:
+        record.session = state.owner = session
+    if max_iterations is not None:
+        record.limits.iterations = max_iterations
+    with loop.shelf.lock():
+        mine = loop.shelf.owned_by(record.session) if record.session is not None else None
+        for other in (mine, holder(record, loop.shelf)):
+            if other is not None and other.id != record.id:
+                raise TakenError(other)
+        loop.shelf.put(record, shelf.ARMED if record.session is None else shelf.OWNED)
+    loop.clear_request()
+    _open_window(state)
+    _take_back(loop, state)
+    loop.save(state, durable=True)
+    loop.journal("resume", session=record.session, limits=record.limits.to_json())
+
+
+def _open_window(state: LoopState) -> None:
+    now = time.time()
+    state.state = ARMED if state.owner is None else RUNNING
+    state.outcome, state.detail, state.resume_at = None, "", None
+    state.elapsed_s, state.seen_at, state.since = 0.0, now, iso(now)
+    state.no_progress = state.same_replies = state.empty_replies = state.quiet_replies = 0
+    state.pending = ""
+    state.phase_turns, state.attempts, state.told, state.restored = {}, {}, [], False
+
+
+def _take_back(loop: LoopFiles, state: LoopState) -> None:
+    """Tasks that were set aside get another try."""
+    ledger = loop.load_ledger()
+    aside = [task for task, known in ledger.tasks.items() if known.get("state") == SET_ASIDE]
+    for task in aside:
+        ledger.drop(task, "state")
+    if aside:
+        state.ledger += 1
+        loop.save_ledger(ledger)
+
+
+def pause(loop: LoopFiles, state: LoopState, *, outcome: str, detail: str) -> None:
+    state.state, state.outcome, state.detail = PAUSED, outcome, detail
+    loop.rest(state)

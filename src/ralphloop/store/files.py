@@ -1,0 +1,164 @@
+"""Reading and writing whole files: every write replaces the file at once or not at all."""
+
+from __future__ import annotations
+
+from ralphloop import system as os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Optional
+
+READ_MAX = 256 * 1024 * 1024
+_EINVAL = 22
+_BINARY, _NO_WAIT = getattr(os, "O_BINARY", 0), getattr(os, "O_NONBLOCK", 0)
+_NO_LINK = getattr(os, "O_NOFOLLOW", 0)
+PATH_MAX = 4096
+
+
+def read_text(path: str) -> Optional[str]:
+    """The file's text, None if there is none; bytes that are not UTF-8 survive a later write."""
+    try:
+        handle = os.open(path, os.O_RDONLY | _BINARY | _NO_WAIT)
+    except (FileNotFoundError, NotADirectoryError, ValueError):
+        return None
+    try:
+        must_be_regular(handle, path)
+        return read_all(handle).decode("utf-8", "surrogateescape")
+    finally:
+        os.close(handle)
+
+
+def must_be_regular(handle: int, path: str) -> None:
+    """A device or a pipe in a file's place has no end, and a file can be too large to be what it says."""
+    found = os.fstat(handle)
+    if found.st_mode & 0o170000 != 0o100000:
+        raise OSError(_EINVAL, "not a regular file", path)
+    if found.st_size > READ_MAX:
+        raise OSError(_EINVAL, "too large", path)
+
+
+def read_quietly(path: str) -> Optional[str]:
+    """As `read_text`, and None also for what cannot be read."""
+    try:
+        return read_text(path)
+    except OSError:
+        return None
+
+
+def read_all(handle: int) -> bytes:
+    size = os.fstat(handle).st_size
+    chunks = []
+    left = READ_MAX
+    while left > 0:
+        chunk = os.read(handle, min(left, max(size + 1, 65536)))
+        if not chunk:
+            break
+        chunks.append(chunk)
+        left -= len(chunk)
+        size = max(0, size - len(chunk))
+    return chunks[0] if len(chunks) == 1 else b"".join(chunks)
+
+
+def write_text(path: str, text: str, *, private: bool = True, durable: bool = False) -> None:
+    write_bytes(path, text.encode("utf-8", "surrogateescape"), private=private, durable=durable)
+
+
+def write_bytes(path: str, data: bytes, *, private: bool = True, durable: bool = False) -> None:
+    """Replace the file; an existing one keeps its mode. A file of ours (`private`) that has become a link
+    is replaced itself, anybody else's keeps pointing where it did."""
+    if not private and os.path.islink(path):
+        path = os.path.realpath(path)
+    folder, name = os.path.split(path)
+    spare = os.path.join(folder, ".%s.%d.tmp" % (name, os.getpid()))
+    try:
+        mode, known = os.stat(path).st_mode & 0o777, True
+    except OSError:
+        mode, known = 0o600 if private else 0o644, False
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _BINARY | _NO_LINK
+    handle = os.open(spare, flags, mode)
+    try:
+        try:
+            if known:
+                os.chmod(spare, mode)  # the umask had its say when it was opened
+            _write_all(handle, data)
+            if durable:
+                os.fsync(handle)
+        finally:
+            os.close(handle)
+        os.replace(spare, path)
+    except BaseException:
+        _remove_own(spare)
+        raise
+
+
+def _write_all(handle: int, data: bytes) -> None:
+    view = memoryview(data)
+    while len(view):
+        view = view[os.write(handle, view) :]
+
+
+def _remove_own(spare: str) -> None:
+    try:
+        os.unlink(spare)
+    except OSError:
+        pass
+
+
+def append(path: str, text: str) -> None:
+    """Add to the end by one write, so that lines of several processes do not mix."""
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | _NO_LINK | _NO_WAIT, 0o600)
+    try:
+        must_be_regular(handle, path)
+        os.write(handle, text.encode("utf-8", "backslashreplace"))
+    finally:
+        os.close(handle)
+
+
+def names(folder: str) -> list[str]:
+    try:
+        return sorted(os.listdir(folder))
+    except (OSError, ValueError):
+        return []
+
+
+def make_folder(path: str) -> None:
+    os.makedirs(path, mode=0o700, exist_ok=True)
+
+
+def signature(path: str) -> str:
+    """What changes when the file does; empty if it is not there."""
+    try:
+        stat = os.stat(path)
+    except (OSError, ValueError):
+        return ""
+    return "%d.%d.%d.%d" % (stat.st_mtime_ns, stat.st_ctime_ns, stat.st_size, stat.st_ino)
+
+
+def age_s(path: str, now: float) -> float:
+    """Seconds since the last change of content or name; a file from the future is brand-new."""
+    try:
+        stat = os.stat(path)
+    except (OSError, ValueError):
+        return now
+    return now - max(stat.st_mtime, stat.st_ctime)
+
+
+def is_path(text: str) -> bool:
+    """Whether the system can be asked about such a path at all."""
+    try:
+        return "\0" not in text and len(os.fsencode(text)) <= PATH_MAX
+    except ValueError:
+        return False
+
+
+def leads_out(path: str, root: str) -> bool:
+    """Whether links take the path out of the project; a list that lies elsewhere may not leave its folder."""
+    if path.startswith(root.rstrip(os.sep) + os.sep):
+        return not inside(path, root)
+    return not inside(path, os.path.realpath(os.path.dirname(path)))
+
+
+def inside(path: str, root: str) -> bool:
+    """Whether the path, links resolved, is in the folder."""
+    real = os.path.realpath(path)
+    return real == root or real.startswith(root.rstrip(os.sep) + os.sep)

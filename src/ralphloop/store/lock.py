@@ -1,0 +1,65 @@
+"""One lock per loop, with a deadline; the kernel lets go of it when its holder dies."""
+
+from __future__ import annotations
+
+import time
+
+from ralphloop import system as os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import TracebackType
+    from typing import Optional
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
+
+class BusyError(Exception):
+    """Somebody else held the lock until the deadline."""
+
+
+class Lock:
+    def __init__(self, path: str, *, wait_s: float = 10.0) -> None:
+        self._path = path
+        self._wait_s = wait_s
+        self._handle = -1
+
+    def __enter__(self) -> Lock:
+        self._handle = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
+        deadline = time.monotonic() + self._wait_s
+        pause = 0.001
+        while not _try_lock(self._handle):
+            if time.monotonic() >= deadline:
+                os.close(self._handle)
+                raise BusyError(self._path)
+            time.sleep(pause)
+            pause = min(pause * 2, 0.02)
+        return self
+
+    def __exit__(
+        self,
+        kind: Optional[type[BaseException]],
+        error: Optional[BaseException],
+        trace: Optional[TracebackType],
+    ) -> None:
+        os.close(self._handle)
+
+
+def _try_lock(handle: int) -> bool:
+    try:
+        if fcntl is not None:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        else:
+            _lock_first_byte(handle)
+    except OSError:
+        return False
+    return True
+
+
+def _lock_first_byte(handle: int) -> None:
+    import msvcrt
+
+    msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]

@@ -1,0 +1,177 @@
+"""The machine files of one loop: its state, ledger, journal, log, lock and requests."""
+
+from __future__ import annotations
+
+import time
+
+from ralphloop import system as os
+from ralphloop.domain import jsontext
+from ralphloop.domain.model import COMPLETE, ENDED, INTERRUPTED, LoopState
+from ralphloop.domain.worklist import Worklist
+from ralphloop.store import files, shelf
+from ralphloop.store.lock import Lock
+from ralphloop.tasklists.registry import own_file
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Container, Optional
+
+    from ralphloop.domain.ledger import Ledger
+    from ralphloop.store.shelf import Record, Shelf
+
+CANCEL, PAUSE = "cancel", "pause"
+
+
+class LoopFiles:
+    """With `writes` off, everything is read as it is and nothing is touched."""
+
+    def __init__(self, record: Record, here: Shelf, *, writes: bool = True) -> None:
+        self.record = record
+        self.writes = writes
+        self.shelf = here
+        self.folder = os.path.join(run_folder(record.root), record.id)
+        self.kept = here.kept(record.id)
+        # the state of a loop that was begun without writing it
+        self.begun: Optional[LoopState] = None
+        self._unwritten: Optional[Ledger] = None
+
+    def make(self) -> None:
+        """Create the folders; the one in the project ignores itself in git."""
+        root = self.record.root
+        if not os.path.isdir(root) or not files.inside(self.folder, root):
+            raise FileNotFoundError("%s is gone, or leads out of the project" % self.folder)
+        files.make_folder(self.kept)
+        files.make_folder(self.folder)
+        ignore = os.path.join(run_folder(root), ".gitignore")
+        if not os.path.isfile(ignore):
+            files.write_text(ignore, "*\n")
+
+    def path(self, name: str) -> str:
+        return os.path.join(self.folder, name)
+
+    def lock(self, *, wait_s: float = 10.0) -> Lock:
+        files.make_folder(self.kept)
+        return Lock(os.path.join(self.kept, "lock"), wait_s=wait_s)
+
+    def load(self) -> Optional[LoopState]:
+        """The loop's state. Ours is the copy out of the agent's reach; the one in the project shows it, and
+        says something only where a hand has paused or cancelled the loop in it."""
+        kept, shown = self._state(self.kept), self._state(self.folder)
+        if kept is None:
+            return shown or self.begun
+        if shown is not None and kept.live and shown.outcome != COMPLETE and not shown.live:
+            kept.state, kept.outcome, kept.detail = shown.state, shown.outcome or INTERRUPTED, shown.detail
+        return kept
+
+    def _state(self, folder: str) -> Optional[LoopState]:
+        text = files.read_quietly(os.path.join(folder, "loop.json"))
+        try:
+            state = LoopState.from_json(jsontext.parse_object(text or ""))
+        except ValueError:
+            return None
+        state.layout, state.name = self.record.layout, self.record.name
+        return state if state.id == self.record.id else None
+
+    def save(self, state: LoopState, *, durable: bool = False) -> None:
+        if not self.writes:
+            return
+        text = jsontext.render(state.to_json()) + "\n"
+        if not os.path.isdir(self.folder):
+            self.make()
+        files.write_text(self.path("loop.json"), text, durable=durable)
+        files.write_text(os.path.join(self.kept, "loop.json"), text)
+
+    def rest(self, state: LoopState) -> None:
+        """Save a loop that pauses or ends; an ended one leaves nothing that starts the hook again."""
+        self.save(state, durable=True)
+        if state.state != ENDED or not self.writes:
+            return
+        with self.shelf.lock():
+            self.shelf.put(self.record, shelf.ENDED)
+        path = own_file(self.record)
+        for place in {path, os.path.realpath(path)}:
+            self.shelf.stamp(place, iso(time.time()))
+
+    def load_ledger(self) -> Ledger:
+        from ralphloop.domain.ledger import Ledger
+
+        if self._unwritten is not None:
+            return self._unwritten
+        for folder in (self.kept, self.folder):
+            text = files.read_quietly(os.path.join(folder, "ledger.json"))
+            try:
+                return Ledger.from_json(jsontext.parse_object(text or ""))
+            except ValueError:
+                continue
+        return Ledger()
+
+    def save_ledger(self, ledger: Ledger) -> None:
+        if not self.writes:
+            self._unwritten = ledger
+            return
+        text = jsontext.render(ledger.to_json()) + "\n"
+        if not os.path.isdir(self.folder):
+            self.make()
+        files.write_text(self.path("ledger.json"), text)
+        files.write_text(os.path.join(self.kept, "ledger.json"), text)
+
+    def load_cursor(self, key: str) -> Optional[Worklist]:
+        """The worklist of an earlier stop, if nothing that it came from has changed."""
+        text = files.read_quietly(os.path.join(self.kept, "cursor.json"))
+        if text is None:
+            return None
+        try:
+            data = jsontext.parse_object(text)
+            return Worklist.from_json(data["work"]) if data.get("key") == key else None
+        except (ValueError, KeyError, TypeError):
+            return None
+
+    def save_cursor(self, key: str, work: Worklist) -> None:
+        if self.writes:
+            text = jsontext.render({"key": key, "work": work.to_json()})
+            files.write_text(os.path.join(self.kept, "cursor.json"), text)
+
+    def journal(self, event: str, **facts: Any) -> None:
+        entry = {"at": iso(time.time()), "event": event}
+        entry.update(facts)
+        files.append(self.path("journal.jsonl"), jsontext.render(entry) + "\n")
+
+    def log(self, text: str) -> None:
+        stamp = time.strftime("%Y-%m-%d %H:%M:%S")
+        files.append(self.path("hook.log"), "[%s] %s\n" % (stamp, " ".join(text.split())))
+
+    def request(self) -> str:
+        """What a person asked for while a stop may have been under way: cancel, pause, or nothing."""
+        text = (files.read_quietly(os.path.join(self.kept, "request")) or "").strip()
+        return text if text in (CANCEL, PAUSE) else ""
+
+    def ask_for(self, request: str) -> None:
+        files.make_folder(self.kept)
+        files.write_text(os.path.join(self.kept, "request"), request + "\n")
+
+    def clear_request(self) -> None:
+        try:
+            os.unlink(os.path.join(self.kept, "request"))
+        except FileNotFoundError:
+            pass
+
+
+def run_folder(root: str) -> str:
+    return os.path.join(root, ".ralph", "run")
+
+
+def iso(moment: float) -> str:
+    """UTC with milliseconds, as the client's transcript has it; such texts sort by time."""
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(moment)) + ".%03dZ" % (moment * 1000 % 1000)
+
+
+def new_id(layout: str, name: str, *, now: float, taken: Container[str]) -> str:
+    """Layout, name and start time; a number on top if two loops begin in one second."""
+    plain = "".join(ch if (ch.isalnum() and ch.isascii()) or ch in "._-" else "-" for ch in name)[:60]
+    begun = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(now))
+    base = "%s-%s-%s" % (layout, plain.lstrip(".") or "loop", begun)
+    loop_id, count = base, 1
+    while loop_id in taken:
+        count += 1
+        loop_id = "%s-%d" % (base, count)
+    return loop_id

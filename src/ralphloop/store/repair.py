@@ -1,0 +1,47 @@
+"""Puts a damaged or lost task file back from its last good copy; what it replaces is kept."""
+
+from __future__ import annotations
+
+import time
+
+from ralphloop import system as os
+from ralphloop.store import files
+from ralphloop.tasklists.registry import TRUTH, own_file
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ralphloop.store.loop import LoopFiles
+
+
+def restore(loop: LoopFiles) -> str:
+    """Put the last good copy back; the bad file stays beside the loop. The path that was restored."""
+    role, path = TRUTH[loop.record.layout][0], own_file(loop.record)
+    good = files.read_text(os.path.join(loop.kept, role))
+    if good is None:
+        raise FileNotFoundError(role)
+    if not os.path.isdir(loop.record.root) or files.leads_out(path, loop.record.root):
+        raise FileNotFoundError("%s is gone, or leads out of the project" % path)
+    _reject(loop, path)
+    files.make_folder(os.path.dirname(path))
+    files.write_text(path, good, private=False)
+    return path
+
+
+def _reject(loop: LoopFiles, path: str) -> None:
+    """Keep what is about to be replaced."""
+    if not os.path.isfile(path):
+        return
+    files.make_folder(loop.path("rejected"))
+    begun = time.strftime("%Y%m%dT%H%M%S", time.gmtime())
+    count = 1
+    while True:
+        name = "%s-%d-%s" % (begun, count, os.path.basename(path))
+        place = loop.path(os.path.join("rejected", name))
+        if not os.path.lexists(place):
+            break
+        count += 1
+    bad = files.read_quietly(path)
+    if bad is None:
+        os.rename(path, place)
+    else:
+        files.write_text(place, bad)

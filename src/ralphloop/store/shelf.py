@@ -1,0 +1,188 @@
+"""Arming records: which loops the person on this machine started, out of the agent's reach.
+
+They live in the user's state directory under the project's real path, so a copied or cloned project
+has none: `armed/<loop>.json` waits for a session, `owned/<session>.json` has one, `ended/<loop>.json`
+is over. A record moves by one rename. A stamp beside them, under the path of a loop's own file and
+with that file's mtime, tells the shell guard that this file belongs to a loop that has ended.
+"""
+
+from __future__ import annotations
+
+from ralphloop import system as os
+from ralphloop.domain import jsontext
+from ralphloop.domain.model import Limits
+from ralphloop.store import files
+from ralphloop.store.lock import Lock
+from ralphloop.tasklists.registry import TRUTH
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Iterator, Mapping, Optional
+
+ARMED, OWNED, ENDED = "armed", "owned", "ended"
+
+
+def home(env: Mapping[str, str]) -> str:
+    """The user's state directory; the shell guard computes the same path."""
+    base = env.get("XDG_STATE_HOME") or ""
+    if not os.path.isabs(base):
+        base = os.path.join(env.get("HOME") or os.path.expanduser("~"), ".local", "state")
+    return os.path.join(base, "ralphloop")
+
+
+class Record:
+    """One arming: the loop, where its files are, and what it may spend."""
+
+    __slots__ = ("armed_at", "continue_with", "id", "layout", "limits", "name", "paths", "root", "session")
+
+    def __init__(
+        self,
+        loop_id: str,
+        *,
+        layout: str,
+        name: str,
+        root: str,
+        paths: dict[str, str],
+        limits: Limits,
+        armed_at: str,
+        session: Optional[str] = None,
+        continue_with: str = "block",
+    ) -> None:
+        self.id = loop_id
+        self.layout = layout
+        self.name = name
+        self.root = root
+        self.paths = paths
+        self.limits = limits
+        self.armed_at = armed_at
+        # None until a session is bound; empty for a client that sends no session id
+        self.session = session
+        self.continue_with = continue_with
+
+    def to_json(self) -> dict[str, Any]:
+        data = {name: getattr(self, name) for name in self.__slots__}
+        data["limits"] = self.limits.to_json()
+        return data
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Record:
+        texts = ("id", "layout", "name", "root", "armed_at")
+        paths, session = data.get("paths"), data.get("session")
+        good = all(isinstance(data.get(key), str) for key in texts) and data["layout"] in TRUTH
+        if not good or not isinstance(paths, dict) or not isinstance(session, (str, type(None))):
+            raise ValueError("not an arming record")
+        named = [data["id"], *(paths.get(role) for role in TRUTH[data["layout"]])]
+        if not all(isinstance(text, str) and files.is_path(text) for text in named):
+            raise ValueError("not an arming record")
+        return cls(
+            data["id"],
+            layout=data["layout"],
+            name=data["name"],
+            root=data["root"],
+            paths={str(role): str(path) for role, path in paths.items()},
+            limits=Limits.from_json(data.get("limits")),
+            armed_at=data["armed_at"],
+            session=session,
+            continue_with="context" if data.get("continue_with") == "context" else "block",
+        )
+
+
+class Shelf:
+    """The arming records of one project."""
+
+    def __init__(self, root: str, env: Mapping[str, str]) -> None:
+        self.root = root
+        self._tree = os.path.join(home(env), "by-path")
+        self.folder = os.path.join(mirror(self._tree, root), "@ralph")
+
+    def kept(self, loop_id: str) -> str:
+        """The folder with the last good copies of a loop's files, and its lock."""
+        return os.path.join(self.folder, "kept", loop_id)
+
+    def owned_by(self, session: Optional[str]) -> Optional[Record]:
+        """The loop of this session; without a session id, the first one that has an owner."""
+        if session is None:
+            return next(self.records(OWNED), None)
+        name = file_name(session)
+        record = self._load(OWNED, name + ".json") if name else None
+        if record is not None:
+            record.session = session
+        return record
+
+    def records(self, kind: str) -> Iterator[Record]:
+        for name in files.names(os.path.join(self.folder, kind)):
+            record = self._load(kind, name)
+            if record is not None:
+                yield record
+
+    def _load(self, kind: str, name: str) -> Optional[Record]:
+        text = files.read_quietly(os.path.join(self.folder, kind, name))
+        if text is None or not name.endswith(".json"):
+            return None
+        try:
+            record = Record.from_json(jsontext.parse_object(text))
+        except ValueError:
+            return None
+        return record if record.root == self.root else None
+
+    def lock(self) -> Lock:
+        files.make_folder(self.folder)
+        return Lock(os.path.join(self.folder, "lock"))
+
+    def put(self, record: Record, kind: str) -> None:
+        """Move the record to where it belongs now, then write it. Call it under the lock."""
+        place = self._place(record, kind)
+        files.make_folder(os.path.dirname(place))
+        old = self._find(record)
+        if old and old != place:
+            os.rename(old, place)
+        files.write_text(place, jsontext.render(record.to_json()) + "\n", durable=True)
+
+    def _place(self, record: Record, kind: str) -> str:
+        name = file_name(record.session or "") if kind == OWNED else record.id
+        return os.path.join(self.folder, kind, name + ".json")
+
+    def _find(self, record: Record) -> str:
+        for kind in (ARMED, ENDED):
+            place = self._place(record, kind)
+            if os.path.exists(place):
+                return place
+        for name in files.names(os.path.join(self.folder, OWNED)):
+            known = self._load(OWNED, name)
+            if known is not None and known.id == record.id:
+                return os.path.join(self.folder, OWNED, name)
+        return ""
+
+    def stamp(self, path: str, ended_at: str) -> None:
+        """Note that the loop of this file is over, until the file changes."""
+        place = mirror(self._tree, path)
+        try:
+            stat = os.stat(path)
+            files.make_folder(os.path.dirname(place))
+            files.write_text(place, ended_at + "\n")
+            os.utime(place, ns=(stat.st_mtime_ns, stat.st_mtime_ns))
+        except OSError:
+            pass
+
+    def ended_at(self, path: str) -> str:
+        """When the last loop of this file ended; empty if there was none."""
+        place = mirror(self._tree, path)
+        return (files.read_quietly(place) or "").strip() if os.path.isfile(place) else ""
+
+
+def mirror(tree: str, path: str) -> str:
+    drive, rest = os.path.splitdrive(path)
+    return tree + os.sep + drive.strip(":") + rest if drive else tree + rest
+
+
+def file_name(text: str) -> str:
+    """A file name for any id, `%` escapes for what is not plain; empty if it would be too long."""
+    plain = "".join(
+        ch if (ch.isalnum() and ch.isascii()) or ch in "_-" else "".join("%%%02x" % b for b in _bytes(ch))
+        for ch in text[:250]
+    )
+    return (plain or "%") if len(plain) <= 200 and len(text) <= 250 else ""
+
+
+def _bytes(ch: str) -> bytes:
+    return ch.encode("utf-8", "surrogatepass")

@@ -1,0 +1,167 @@
+"""A loop's task files on disk: read, kept as a last good copy, marked, and counted through."""
+
+from __future__ import annotations
+
+import time
+
+from ralphloop import system as os
+from ralphloop.store import files
+from ralphloop.tasklists.registry import TRUTH, own_file
+from ralphloop.tasklists.registry import layout as layout_of
+from ralphloop.tasklists.source import Tally
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Optional
+
+    from ralphloop.domain.model import LoopState, TaskList
+    from ralphloop.domain.worklist import Worklist
+    from ralphloop.store.loop import LoopFiles
+    from ralphloop.store.shelf import Record
+    from ralphloop.tasklists.source import Source
+
+YOUNG_S = 2.0  # a file this fresh may change again within one tick of its clock
+PATIENCE_S = 1.0  # how long a file that does not parse may still be in the middle of a write
+GONE = "gone"
+
+
+class Reading:
+    """What the task files say now, or why they say nothing."""
+
+    __slots__ = ("claimed", "content", "fault", "files", "reopened", "work")
+
+    def __init__(self) -> None:
+        self.work: Optional[Worklist] = None
+        self.fault = ""
+        self.files = ""
+        self.content = ""
+        self.claimed: list[str] = []
+        self.reopened: list[str] = []
+
+
+def read_texts(paths: dict[str, str], roles: tuple[str, ...]) -> dict[str, Optional[str]]:
+    return {role: files.read_text(paths[role]) for role in roles if role in paths}
+
+
+def parse_source(source: Source | Record) -> TaskList:
+    """The tasks of a list that no loop has read yet; ValueError or OSError says what is wrong."""
+    truth = TRUTH[source.layout]
+    texts = read_texts(source.paths, (*truth, "progress"))
+    if texts[truth[0]] is None:
+        raise ValueError("%s does not exist" % own_file(source))
+    return layout_of(source.layout).parse(texts)
+
+
+def read_work(loop: LoopFiles, state: LoopState, *, now: float) -> Reading:
+    """Look at the task files; the ledger learns what was claimed or reopened since."""
+    record = loop.record
+    truth = TRUTH[record.layout]
+    reading = Reading()
+    marks = [files.signature(record.paths[role]) for role in truth]
+    reading.files = marks[-1]
+    key = "|".join(marks) + "|%d" % state.ledger
+    settled = marks[0] != "" and all(files.age_s(record.paths[role], now) > YOUNG_S for role in truth)
+    if settled:
+        reading.work = loop.load_cursor(key)
+        if reading.work is not None:
+            return reading
+    tasks = _parse_patiently(loop, reading)
+    if tasks is None:
+        return reading
+    reading.work = work = _take_in(tasks, loop=loop, state=state, reading=reading)
+    if settled:
+        loop.save_cursor("|".join(marks) + "|%d" % state.ledger, work)
+    return reading
+
+
+def _take_in(tasks: TaskList, *, loop: LoopFiles, state: LoopState, reading: Reading) -> Worklist:
+    from ralphloop.domain.ledger import name_tasks, settle
+    from ralphloop.domain.survey import survey
+
+    ledger = loop.load_ledger()
+    before = len(ledger.names)
+    name_tasks(tasks, ledger)
+    reading.claimed, reading.reopened = settle(tasks, ledger)
+    if reading.claimed or reading.reopened or len(ledger.names) != before:
+        state.ledger += 1
+        loop.save_ledger(ledger)
+    return survey(tasks, ledger)
+
+
+def _parse_patiently(loop: LoopFiles, reading: Reading) -> Optional[TaskList]:
+    """Parse, and try again while a fresh file may be in the middle of a write."""
+    record = loop.record
+    layout, truth, own = layout_of(record.layout), TRUTH[record.layout], own_file(record)
+    deadline = time.monotonic() + PATIENCE_S
+    while True:
+        try:
+            _must_stay_inside(record, truth)
+            texts = read_texts(record.paths, truth)
+            if texts[truth[0]] is None:
+                reading.fault = GONE
+                if all(text is None for text in texts.values()):
+                    return None
+            tasks = layout.parse(texts)
+        except (ValueError, OSError) as error:
+            reading.fault = str(error) or type(error).__name__
+            reading.content = _content_key(own)
+        else:
+            if not reading.fault:
+                _keep(loop, texts)
+            return tasks
+        if time.monotonic() >= deadline or files.age_s(own, time.time()) > YOUNG_S:
+            return None
+        reading.fault = reading.content = ""
+        time.sleep(0.02)
+
+
+def _must_stay_inside(record: Record, roles: tuple[str, ...]) -> None:
+    for role in roles:
+        if files.leads_out(record.paths[role], record.root):
+            raise ValueError("%s leads out of the project" % record.paths[role])
+
+
+def _content_key(path: str) -> str:
+    text = files.read_quietly(path) or ""
+    return "%d:%s:%s" % (len(text), text[:40], text[-40:])
+
+
+def _keep(loop: LoopFiles, texts: dict[str, Optional[str]]) -> None:
+    """Keep a copy of each file that parses, for the day when it does not."""
+    for role, text in texts.items():
+        place = os.path.join(loop.kept, role)
+        if text is not None and loop.writes and files.read_quietly(place) != text:
+            files.make_folder(loop.kept)
+            files.write_text(place, text)
+
+
+def has_copy(loop: LoopFiles) -> bool:
+    return os.path.exists(os.path.join(loop.kept, TRUTH[loop.record.layout][0]))
+
+
+def mark(record: Record, place: int, *, done: bool) -> bool:
+    """Close or reopen one task in its own file; False if it was so already."""
+    texts = read_texts(record.paths, TRUTH[record.layout])
+    changed = layout_of(record.layout).mark(texts, place, done=done)
+    _must_stay_inside(record, tuple(changed))
+    for role, text in changed.items():
+        files.write_text(record.paths[role], text, private=False)
+    return bool(changed)
+
+
+def show(record: Record, state: LoopState, work: Worklist, *, status: str) -> None:
+    """Show the run's figures in the files where people and plugins look for them."""
+    role = "progress" if "progress" in record.paths else TRUTH[record.layout][0]
+    if files.leads_out(record.paths[role], record.root):
+        return
+    tally = Tally(
+        status,
+        iteration=state.iteration,
+        max_iterations=int(record.limits.iterations),
+        index=work.index,
+        total=work.total,
+        attempt=state.attempts.get(state.current, 0) + 1,
+    )
+    texts = read_texts(record.paths, (role,))
+    for changed, text in layout_of(record.layout).record(texts, tally).items():
+        files.write_text(record.paths[changed], text, private=False)
