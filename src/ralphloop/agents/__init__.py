@@ -1,0 +1,1 @@
+"""Coding-agent clients: what each says and how it is called; no process is started here."""

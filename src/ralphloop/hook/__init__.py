@@ -1,0 +1,1 @@
+"""What a client runs: its JSON in, our decision out."""

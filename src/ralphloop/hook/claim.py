@@ -1,0 +1,212 @@
+"""Which loop becomes a session's own: one that waits for it, or one that it has begun itself."""
+
+from __future__ import annotations
+
+from ralphloop import system as os
+from ralphloop.domain.model import FEATURES
+from ralphloop.hook import history, shell
+from ralphloop.hook.find import locate, roots
+from ralphloop.store import arming, files, shelf
+from ralphloop.store.shelf import Shelf
+from ralphloop.tasklists.registry import own_file
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Iterator, Mapping, Optional
+
+    from ralphloop.domain.model import StopEvent
+    from ralphloop.hook.find import Call
+    from ralphloop.store.loop import LoopFiles
+    from ralphloop.store.shelf import Record
+    from ralphloop.tasklists.source import Source
+
+# What the input of a tool that writes has beside the path; one that reads has none of it.
+WRITTEN = ("content", "new_string", "edits")
+
+PREFIXES = ("!", "{", "do", "elif", "else", "if", "sudo", "then", "time", "until", "while")
+
+
+def for_stop(event: StopEvent, call: Call) -> Optional[LoopFiles]:
+    """The loop that this stop of a session without one is about, bound or claimed now."""
+    if any(True for _ in armed(event.cwd, call)):
+        begun, asked = history.opening(event.transcript)
+        found = waiting(event, call, begun=begun, asked=asked)
+        if found is not None:
+            return arming.bind(found[1], found[0], session=event.session or "", writes=call.writes)
+    return None if event.active else _claim(event, call)
+
+
+def waiting(event: StopEvent, call: Call, *, begun: str, asked: str) -> Optional[tuple[Shelf, Record]]:
+    """The armed loop that waits for this session: the one whose prompt it got, else the only one, armed
+    before the session began."""
+    found = list(armed(event.cwd, call))
+    for here, record in found:
+        if event.session is None or is_prompt(record, asked):
+            return here, record
+    return found[0] if len(found) == 1 and begun > found[0][1].armed_at else None
+
+
+def armed(cwd: str, call: Call) -> Iterator[tuple[Shelf, Record]]:
+    for root in roots(cwd, call.env):
+        here = Shelf(root, call.env)
+        for record in here.records(shelf.ARMED):
+            if record.layout in call.layouts:
+                yield here, record
+
+
+def is_prompt(source: Source | Record, asked: str) -> bool:
+    """Whether this is the prompt that the loop's own file holds, white space aside."""
+    path = source.paths.get("prompt")
+    text = files.read_quietly(path) if path and asked.strip() else None
+    return bool(text and text.split() == asked.split())
+
+
+def sources(cwd: str, call: Call) -> Iterator[Source]:
+    """The task lists that files point at, the nearest pointer of each layout only."""
+    for name in call.layouts:
+        for root in roots(cwd, call.env):
+            found = locate(name, root, call.env)
+            if found:
+                yield from found
+                break
+
+
+def _claim(event: StopEvent, call: Call) -> Optional[LoopFiles]:
+    for source in sources(event.cwd, call):
+        here = Shelf(source.root, call.env)
+        free = source.enabled and arming.holder(source, here) is None
+        since = _own_since(source, here, event) if free else None
+        # Last, because it parses the list, however large and whosever it is.
+        if since is not None and arming.is_due(source):
+            return _arm(source, here, event=event, call=call, since=since)
+    return None
+
+
+def _arm(source: Source, here: Shelf, *, event: StopEvent, call: Call, since: str) -> Optional[LoopFiles]:
+    try:
+        return arming.arm(source, here, session=event.session or "", writes=call.writes, since=since)
+    except arming.TakenError:
+        return None
+
+
+def _own_since(source: Source, here: Shelf, event: StopEvent) -> Optional[str]:
+    """When the session began this loop, as its transcript shows, after any earlier loop ended; else None."""
+    path = own_file(source)
+    if files.signature(path) == "":
+        return None
+    ended_at = here.ended_at(path)
+    if event.session is None:
+        return None if ended_at else ""
+    begun, asked = history.opening(event.transcript)
+    if begun > ended_at and is_prompt(source, asked):
+        return begun
+    for stamp, tool_input in history.tool_calls(event.transcript, os.path.basename(path)):
+        if stamp > ended_at and writes(tool_input, source):
+            return stamp
+    return None
+
+
+def writes(tool_input: Mapping[str, object], source: Source) -> bool:
+    """Whether a tool call wrote the loop's own file; a list of features only counts with a task passed,
+    because writing one is also how a loop is planned."""
+    path = own_file(source)
+    target = tool_input.get("file_path")
+    if isinstance(target, str):
+        if not any(key in tool_input for key in WRITTEN) or not files.is_path(target):
+            return False
+        if not _same_file(os.path.join(source.root, target), path):
+            return False
+    elif not _shell_writes(str(tool_input.get("command", "")), source):
+        return False
+    if source.layout != FEATURES:
+        return True
+    said = " ".join(str(value) for value in tool_input.values()).replace(" ", "").replace('\\"', '"')
+    by_jq = target is None and (".passes=true" in said or ".passes|=true" in said)
+    return by_jq or '"passes":true' in said
+
+
+def _same_file(one: str, other: str) -> bool:
+    return os.path.realpath(one) == os.path.realpath(other)
+
+
+def _shell_writes(command: str, source: Source) -> bool:
+    """Whether a shell command redirects into the file, or ends a mv, cp, tee, sed -i with it."""
+    path = own_file(source)
+    try:
+        parts = list(shell.commands(command)) if os.path.basename(path) in command else []
+    except ValueError:
+        return False
+    near = _near(os.path.dirname(path), source.root)
+    is_named = any(near in word for _, words, targets in parts for word in words + targets)
+    folders = [""]  # of each level of parentheses, as far as `cd` tells
+    for depth, words, targets in parts:
+        del folders[depth + 1 :]
+        folders += folders[-1:] * (depth + 1 - len(folders))
+        run = _without_prefix(words)
+        if run[:1] == ["cd"]:
+            folders[-1] = _from(folders[-1], run[-1] if len(run) > 1 else "~")
+        for word in targets + (run[-1:] if _writes_last(run) else []):
+            if _means(word, path, folder=folders[-1], is_named=is_named):
+                return True
+    return False
+
+
+def _near(folder: str, root: str) -> str:
+    """The folder as seen from the project, or as it is if it is not in there."""
+    is_inside = (folder + os.sep).startswith(root.rstrip(os.sep) + os.sep)
+    return folder[len(root) :].strip(os.sep) if is_inside else folder
+
+
+def _from(folder: str, word: str) -> str:
+    """Where a path leads from a folder; what the shell would expand first can lead anywhere."""
+    if word == "-":
+        return "$OLDPWD"
+    return word if word[:1] in ("$", "`", "~") else os.path.join(folder, word)
+
+
+def _without_prefix(words: list[str]) -> list[str]:
+    """The words of a command from its name on."""
+    at = 0
+    while at < len(words) and (words[at] in PREFIXES or _is_assignment(words[at])):
+        at += 1
+    return words[at:]
+
+
+def _is_assignment(word: str) -> bool:
+    name, sign, _ = word.partition("=")
+    return bool(sign) and name.isidentifier()
+
+
+def _writes_last(words: list[str]) -> bool:
+    if len(words) < 2:
+        return False
+    options = [word for word in words[1:] if word.startswith("-")]
+    return words[0] in ("mv", "cp", "tee", "install", "truncate") or (
+        words[0] == "sed"
+        and any(word.startswith("--in-place") or (word[1:2] != "-" and "i" in word) for word in options)
+    )
+
+
+def _means(word: str, path: str, *, folder: str, is_named: bool) -> bool:
+    """Whether a word of a command can stand for the file, as far as it can be told without a shell."""
+    if os.path.basename(word) != os.path.basename(path):
+        return False
+    told = _from(folder, word)
+    if os.path.isabs(told):
+        return files.is_path(told) and _same_file(told, path)
+    agreed = max(_agreed(told, path), _agreed(told, os.path.realpath(path)))
+    # The bare name alone may be that of any spec.
+    is_bare = agreed == 1 and not os.path.dirname(word).strip("./")
+    return agreed > 0 and (is_named or not is_bare)
+
+
+def _agreed(word: str, path: str) -> int:
+    """How many parts of the path the word tells, up to one that only a shell knows; 0 if one differs."""
+    known = path.replace(os.sep, "/").split("/")
+    told = word.split("/")
+    count = 0
+    while told and told[-1] not in ("", ".", "..") and not set(told[-1]) & set("$`~*?{}()\"'"):
+        if not known or told.pop() != known.pop():
+            return 0
+        count += 1
+    return count

@@ -1,0 +1,92 @@
+"""Where a session stands: the folders to look in, and the loop that it owns."""
+
+from __future__ import annotations
+
+from ralphloop import system as os
+from ralphloop.domain.model import FEATURES
+from ralphloop.store import files
+from ralphloop.store.loop import LoopFiles
+from ralphloop.store.shelf import Shelf
+from ralphloop.tasklists.registry import layout as layout_of
+from ralphloop.tasklists.registry import own_file
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Mapping, Optional
+
+    from ralphloop.domain.model import StopEvent
+    from ralphloop.tasklists.source import Source
+
+
+class Call:
+    """One run of the hook: who registered it, what it may serve, and where it stands."""
+
+    __slots__ = ("cwd", "env", "layouts", "registration", "writes")
+
+    def __init__(
+        self,
+        *,
+        registration: str,
+        layouts: tuple[str, ...],
+        env: Mapping[str, str],
+        cwd: str,
+        writes: bool = True,
+    ) -> None:
+        self.registration = registration
+        self.layouts = layouts
+        self.env = env
+        self.cwd = cwd
+        self.writes = writes
+
+
+def roots(cwd: str, env: Mapping[str, str]) -> list[str]:
+    """Each folder from the session's up, then from the project's, then the main checkout of a worktree."""
+    found: list[str] = []
+    mains: list[str] = []
+    for start in (cwd, env.get("CLAUDE_PROJECT_DIR") or ""):
+        if not os.path.isabs(start):
+            continue
+        folder = os.path.realpath(start)
+        while folder not in found:
+            found.append(folder)
+            main = main_checkout(folder)
+            if main and main not in mains:
+                mains.append(main)
+            folder = os.path.dirname(folder)
+    return found + [main for main in mains if main not in found]
+
+
+def main_checkout(folder: str) -> str:
+    """Where the repository of this worktree lives; empty if the folder is no worktree's top."""
+    link = os.path.join(folder, ".git")
+    if not os.path.isfile(link):
+        return ""
+    text = (files.read_quietly(link) or "").strip()
+    if not text.startswith("gitdir:") or not files.is_path(text):
+        return ""
+    gitdir = os.path.join(folder, text[len("gitdir:") :].strip())
+    main, _, name = os.path.normpath(gitdir).rpartition(os.sep + os.path.join(".git", "worktrees") + os.sep)
+    return os.path.realpath(main) if main and name else ""
+
+
+def held(event: StopEvent, call: Call) -> Optional[LoopFiles]:
+    """The loop that this session owns, whoever serves its layout; it owns no other."""
+    for root in roots(event.cwd, call.env):
+        here = Shelf(root, call.env)
+        record = here.owned_by(event.session)
+        if record is not None and os.path.isdir(root):
+            return LoopFiles(record, here, writes=call.writes)
+    return None
+
+
+def owned(event: StopEvent, call: Call) -> Optional[LoopFiles]:
+    """The session's loop, if this registration serves its layout."""
+    loop = held(event, call)
+    return loop if loop is not None and loop.record.layout in call.layouts else None
+
+
+def locate(name: str, root: str, env: Mapping[str, str]) -> list[Source]:
+    """The lists of one layout at one place, without those whose files lead out of the project."""
+    found = layout_of(name).locate(root, env=env, read=files.read_quietly, names=files.names)
+    free = name == FEATURES and bool(env.get("RALPH_LOOP_DIR"))
+    return [source for source in found if free or files.inside(own_file(source), root)]

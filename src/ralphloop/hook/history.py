@@ -1,0 +1,61 @@
+"""How a session began, and what it wrote, as its transcript and its subagents' show."""
+
+from __future__ import annotations
+
+from ralphloop import system as os
+from ralphloop.hook.transcript import FLAGS, TAIL_MAX, blocks, entries_with, entry_of, new_bytes, text_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Iterator
+
+HEAD_MAX = 4 * 1024 * 1024
+
+
+def opening(path: str) -> tuple[str, str]:
+    """When the session began and what it was first asked; empty texts if that cannot be seen."""
+    begun = ""
+    for entry in _head(path):
+        stamp = entry.get("timestamp")
+        begun = begun or (stamp if isinstance(stamp, str) else "")
+        if entry.get("type") == "user" and not entry.get("isMeta") and not entry.get("isSidechain"):
+            asked = text_of(entry)
+            if asked:
+                return begun, asked
+    return begun, ""
+
+
+def _head(path: str) -> Iterator[dict[str, Any]]:
+    try:
+        with open(os.open(os.path.expanduser(path), FLAGS), "rb") as lines:
+            left = HEAD_MAX
+            while left > 0:
+                raw = lines.readline(left)
+                if not raw:
+                    return
+                left -= len(raw)
+                entry = entry_of(raw)
+                if entry is not None:
+                    yield entry
+    except (OSError, ValueError):
+        return
+
+
+def tool_calls(path: str, marker: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Time and input of the tool calls that name `marker`, in this transcript and its subagents'."""
+    for place in (path, *_subagents(path)):
+        found = new_bytes(place, 0, TAIL_MAX)
+        for entry in entries_with(found[0] if found else b"", marker.encode()):
+            stamp = entry.get("timestamp")
+            for block in blocks(entry) if entry.get("type") == "assistant" else ():
+                if block.get("type") == "tool_use" and isinstance(block.get("input"), dict):
+                    yield stamp if isinstance(stamp, str) else "", block["input"]
+
+
+def _subagents(path: str) -> list[str]:
+    base = os.path.expanduser(path)
+    folder = os.path.join(base[: -len(".jsonl")] if base.endswith(".jsonl") else base, "subagents")
+    try:
+        return [os.path.join(folder, name) for name in sorted(os.listdir(folder)) if name.endswith(".jsonl")]
+    except (OSError, ValueError):
+        return []

@@ -1,0 +1,119 @@
+"""The hook's entry: stdin to one event, and whatever happens, exit 0 with one object or nothing."""
+
+from __future__ import annotations
+
+import sys
+
+from ralphloop import system as os
+from ralphloop.domain.model import LAYOUTS
+from ralphloop.hook import wire
+from ralphloop.hook.find import Call
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+SESSION_EVENTS = ("SessionStart", "SessionEnd", "UserPromptSubmit", "StopFailure")
+
+
+def main(argv: list[str], *, bundled: bool = True) -> None:
+    """`launch.py [REGISTRATION [LAYOUT…]]`: who registered this hook, and the layouts it serves."""
+    said = ""
+    try:
+        said = respond(_read_stdin(), argv)
+    except Exception as error:
+        _report(error)
+    _write(said)
+    if not bundled:
+        _bundle()
+    # Finalising the interpreter would cost as much as the decision.
+    os._exit(0)
+
+
+def respond(data: bytes, argv: list[str]) -> str:
+    payload = wire.payload(data)
+    if payload is None:
+        return ""
+    call = Call(
+        registration=argv[0] if argv else "",
+        layouts=tuple(name for name in LAYOUTS if name in argv[1:]) or LAYOUTS,
+        env=os.environ,
+        cwd=_cwd(),
+    )
+    return dispatch(payload, call)
+
+
+def dispatch(payload: dict[str, Any], call: Call) -> str:
+    event = payload.get("hook_event_name", "Stop")
+    if event == "Stop":
+        from ralphloop.hook.stop import stop
+
+        return stop(payload, call)
+    if event in SESSION_EVENTS:
+        from ralphloop.hook import session
+
+        return session.respond(event, payload, call)
+    return ""
+
+
+def _cwd() -> str:
+    try:
+        return os.getcwd()
+    except OSError:
+        return os.environ.get("PWD", "")
+
+
+def _read_stdin() -> bytes:
+    chunks: list[bytes] = []
+    size = 0
+    while size <= wire.STDIN_MAX:
+        try:
+            chunk = os.read(0, 1 << 20)
+        except OSError:  # closed, or a folder
+            return b""
+        if not chunk:
+            return b"".join(chunks)
+        chunks.append(chunk)
+        size += len(chunk)
+    return b""
+
+
+def _write(said: str) -> None:
+    try:
+        if sys.stderr is not None:
+            sys.stderr.flush()
+        if said:
+            data = memoryview((said + "\n").encode("ascii", "replace"))
+            while len(data):
+                data = data[os.write(1, data) :]
+    except OSError:
+        pass
+
+
+def _bundle() -> None:
+    """Make the next start faster; where that cannot be had, every start is as this one was."""
+    folder = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    cache = os.path.join(folder, "__pycache__")
+    if not os.access(cache if os.path.isdir(cache) else folder, os.W_OK):
+        return
+    try:
+        from ralphloop.hook import bundle
+
+        bundle.write(folder)
+    except OSError:
+        pass
+
+
+def _report(error: Exception) -> None:
+    """A bug of ours must not cost the person's session: keep it in the user's state directory."""
+    try:
+        import traceback
+
+        from ralphloop.store import files, shelf
+
+        folder = shelf.home(os.environ)
+        files.make_folder(folder)
+        lines = traceback.format_exception(type(error), error, error.__traceback__)
+        files.append(os.path.join(folder, "errors.log"), "".join(lines))
+    except OSError:
+        pass

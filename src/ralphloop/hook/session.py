@@ -1,0 +1,180 @@
+"""The events around a loop's stops: a session begins, is asked something, breaks off, ends."""
+
+from __future__ import annotations
+
+import time
+
+from ralphloop import system as os
+from ralphloop.domain import jsontext, prompt
+from ralphloop.domain.model import ENDED, FAILED, INTERRUPTED, RATE_LIMITED
+from ralphloop.hook import claim, find, history, transcript, wire
+from ralphloop.hook.reset import instant
+from ralphloop.hook.stop import words_for
+from ralphloop.store import arming, files, tasks
+from ralphloop.store.lock import BusyError
+from ralphloop.store.loop import iso
+from ralphloop.store.shelf import Shelf
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Mapping, Optional
+
+    from ralphloop.domain.model import LoopState, StopEvent
+    from ralphloop.store.loop import LoopFiles
+
+# What the person may type in the client that only counts when typed (fact 78).
+TYPED = ("/ralphloop:approve",)
+BEGINNINGS = ("startup", "clear")
+
+
+def respond(name: str, payload: Mapping[str, Any], call: find.Call) -> str:
+    if wire.is_subagent(payload) or wire.is_foreign(payload, call.env):
+        return ""
+    event = wire.stop_event(payload, cwd=call.cwd)
+    if event.session is None:
+        return ""
+    try:
+        return _HANDLERS[name](payload, event, call)
+    except (OSError, BusyError):
+        return ""
+
+
+def _session_start(payload: Mapping[str, Any], event: StopEvent, call: find.Call) -> str:
+    source = payload.get("source")
+    mine = find.held(event, call)
+    if mine is None:
+        return _bind(event, call, begun=iso(time.time())) if source in BEGINNINGS else ""
+    state = mine.load()
+    if state is None or mine.record.layout not in call.layouts or not _speaks(state, call):
+        return ""
+    if source == "compact" and state.live:
+        return _put_task_back(mine, state, event, call)
+    if source == "resume" and not state.live:
+        return wire.notice(_resume_text(mine, state, call))
+    return ""
+
+
+def _speaks(state: LoopState, call: find.Call) -> bool:
+    return state.served[1:] in ([], [call.registration])
+
+
+def _bind(event: StopEvent, call: find.Call, *, begun: str, asked: str = "") -> str:
+    found = claim.waiting(event, call, begun=begun, asked=asked)
+    loop = arming.bind(found[1], found[0], session=event.session or "") if found else None
+    if loop is not None:
+        return wire.notice("ralphloop %s: this session now owns the loop." % loop.record.name)
+    names = [record.name for _, record in claim.armed(event.cwd, call)]
+    if len(names) > 1 and not asked:
+        told = "ralphloop: several loops wait for a session (%s); the one whose prompt you send is bound."
+        return wire.notice(told % ", ".join(names))
+    return ""
+
+
+def _put_task_back(loop: LoopFiles, state: LoopState, event: StopEvent, call: find.Call) -> str:
+    """After a compaction the prompt survives only in a summary: say again what the task is."""
+    with loop.lock():
+        work = tasks.read_work(loop, state, now=time.time()).work
+        loop.save(state)
+        loop.journal("compact", session=event.session, task=state.current)
+    if work is None or not work.next or work.phase != "execution":
+        return ""
+    limit = int(loop.record.limits.iterations)
+    told = prompt.continuation(state, work, limit=limit, words=words_for(loop, event.cwd, call.env))
+    return wire.context("SessionStart", told)
+
+
+def _resume_text(loop: LoopFiles, state: LoopState, call: find.Call) -> str:
+    how = "`%s resume` goes on." % words_for(loop, call.cwd, call.env).command
+    return prompt.said(state, "%s (%s). %s" % (state.state, state.outcome, how))
+
+
+def _session_end(payload: Mapping[str, Any], event: StopEvent, call: find.Call) -> str:
+    loop = find.owned(event, call)
+    if loop is None:
+        return ""
+    reason = wire.text(payload, "reason") or "other"
+    with loop.lock():
+        state = loop.load()
+        if state is not None and state.live:
+            outcome, detail, state.resume_at = _last_words(state, event)
+            arming.pause(loop, state, outcome=outcome, detail=detail or "the session ended (%s)" % reason)
+            loop.journal("session_end", session=event.session, reason=reason, outcome=outcome)
+    return ""
+
+
+def _last_words(state: LoopState, event: StopEvent) -> tuple[str, str, Optional[float]]:
+    """How the session's last turn ended; in print mode the client may exit before StopFailure runs."""
+    turn = transcript.read_turn(event.transcript, start=state.transcript_end, since=state.since)
+    if turn.broken_off == RATE_LIMITED:
+        return RATE_LIMITED, turn.detail, instant(turn.detail)
+    return INTERRUPTED, "", None
+
+
+def _prompt_submit(payload: Mapping[str, Any], event: StopEvent, call: find.Call) -> str:
+    typed = wire.text(payload, "prompt")
+    if typed.startswith(TYPED):
+        _record_typed(typed, event, call)
+    mine = find.held(event, call)
+    if mine is not None:
+        return _after_interrupt(mine, event, call) if mine.record.layout in call.layouts else ""
+    return _bind(event, call, begun=history.opening(event.transcript)[0], asked=typed)
+
+
+def _after_interrupt(loop: LoopFiles, event: StopEvent, call: find.Call) -> str:
+    """Esc runs no hook: the next message is the first chance to say that the loop rests."""
+    with loop.lock():
+        state = loop.load()
+        if state is None or not state.live or not _speaks(state, call):
+            return ""
+        turn = transcript.read_turn(event.transcript, start=state.transcript_end, since=state.since)
+        if turn.broken_off != INTERRUPTED:
+            return ""
+        state.transcript_end, state.pending = turn.end, ""
+        arming.pause(loop, state, outcome=INTERRUPTED, detail="interrupted by the person")
+        loop.journal("interrupted", session=event.session, outcome=INTERRUPTED)
+    return wire.notice(_resume_text(loop, state, call))
+
+
+def _record_typed(typed: str, event: StopEvent, call: find.Call) -> None:
+    """Keep what the person typed where the agent does not write: an approval may rest on it."""
+    for root in find.roots(event.cwd, call.env):
+        folder = Shelf(root, call.env).folder
+        if os.path.isdir(folder):
+            entry = {"at": iso(time.time()), "session": event.session, "typed": typed}
+            files.append(os.path.join(folder, "typed.jsonl"), jsontext.render(entry) + "\n")
+            return
+
+
+def _stop_failure(payload: Mapping[str, Any], event: StopEvent, call: find.Call) -> str:
+    """An API error ended the turn instead of a stop (fact 60)."""
+    loop = find.owned(event, call)
+    if loop is None:
+        return ""
+    said = " ".join(filter(None, (wire.text(payload, "error_details"), event.reply)))
+    kind = wire.text(payload, "error")
+    outcome = transcript.api_error(said, marked=True)[0]
+    if kind in ("rate_limit", "overloaded"):
+        outcome = RATE_LIMITED
+    with loop.lock():
+        state = loop.load()
+        if state is None or not (state.live or state.outcome == INTERRUPTED):
+            return ""
+        if outcome == RATE_LIMITED:
+            state.resume_at = instant(said)
+        detail = prompt.line("%s: %s" % (kind, said))
+        state.pending = ""
+        if outcome == RATE_LIMITED:
+            arming.pause(loop, state, outcome=outcome, detail=detail)
+        else:
+            state.state, state.outcome, state.detail = ENDED, FAILED, detail
+            loop.rest(state)
+        loop.journal("stop_failure", outcome=state.outcome, detail=detail, resume_at=state.resume_at)
+    return ""
+
+
+_HANDLERS = {
+    "SessionStart": _session_start,
+    "SessionEnd": _session_end,
+    "UserPromptSubmit": _prompt_submit,
+    "StopFailure": _stop_failure,
+}

@@ -1,0 +1,301 @@
+"""One stop from payload to answer: find the loop, read, decide, write."""
+
+from __future__ import annotations
+
+import sys
+import time
+
+from ralphloop import system as os
+from ralphloop.domain import prompt
+from ralphloop.domain.decide import Situation, decide
+from ralphloop.domain.limits import CLIENT_CAP
+from ralphloop.domain.model import (
+    CANCELLED,
+    COMPLETE,
+    ENDED,
+    FEATURES,
+    INTERRUPTED,
+    PAUSED,
+    RATE_LIMITED,
+    SET_ASIDE,
+    STALLED,
+    Decision,
+    status_word,
+)
+from ralphloop.hook import find, transcript, wire
+from ralphloop.store import files, tasks
+from ralphloop.store.lock import BusyError
+from ralphloop.store.loop import CANCEL
+from ralphloop.tasklists.registry import own_file
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Mapping, Optional
+
+    from ralphloop.domain.model import LoopState, Need, StopEvent, Turn
+    from ralphloop.domain.worklist import Worklist
+    from ralphloop.store.loop import LoopFiles
+
+LAG_S = 0.6  # the client may write the end of a turn up to this long after it calls the hook
+
+
+class Stop:
+    """One stop of a loop's owner, read from disk and decided."""
+
+    def __init__(self, event: StopEvent, loop: LoopFiles, *, call: find.Call) -> None:
+        self.event = event
+        self.loop = loop
+        self.call = call
+        self.trace: list[tuple[str, str]] = []
+        self.notes: list[str] = []
+        self.claims: list[str] = []
+        self.work: Optional[Worklist] = None
+        self._waited = False
+        self._restored = False
+
+    def decide(self) -> Optional[Decision]:
+        """Ask the rules, do what they need first, ask again. None if this stop is not ours to answer."""
+        state = self.loop.load()
+        if state is None or not self._serves(state) or not self._is_pointed_at():
+            return None
+        if state.state == ENDED:
+            self.loop.rest(state)
+        turn = self._turn(state)
+        while True:
+            self.trace.clear()
+            answer = decide(self._situation(state, turn), self.trace)
+            if isinstance(answer, Decision):
+                if answer.loop.outcome != STALLED or not self._lags(turn):
+                    return self._finish(answer, turn)
+                turn = self._turn(state)
+            elif self.loop.request() or not self._provide(answer, state):
+                return self._finish(Decision(state, rule=answer.rule, writes=False), turn)
+
+    def _serves(self, state: LoopState) -> bool:
+        """Of two registrations, the one that answers a prompt's first stop answers all of them."""
+        key = self.event.prompt or self.event.session or ""
+        if state.served[:1] == [key] and state.served[1:] != [self.call.registration]:
+            self.trace.append(("served", "allow, silent: another registration answers this prompt"))
+            return False
+        state.served = [key, self.call.registration]
+        return True
+
+    def _is_pointed_at(self) -> bool:
+        """Whether the loop's files may be used: inside the project, pointed at, and not switched off."""
+        record = self.loop.record
+        if record.layout == FEATURES:
+            if not files.leads_out(own_file(record), record.root):
+                return True
+            self.trace.append(("enabled", "allow, silent: the list leads out of the project"))
+            return False
+        found = find.locate(record.layout, record.root, self.call.env)
+        named = [source for source in found if own_file(source) == own_file(record)]
+        if not named:
+            self.trace.append(("enabled", "allow, silent: no pointer names this spec any more"))
+        elif not named[0].enabled:
+            self.trace.append(("enabled", "allow, silent: the plugin is disabled in its settings"))
+        return bool(named) and named[0].enabled
+
+    def _turn(self, state: LoopState) -> Turn:
+        turn = transcript.read_turn(
+            self.event.transcript,
+            start=state.transcript_end,
+            since=state.since,
+            want_reply=self.event.reply is None,
+        )
+        if turn.broken_off == RATE_LIMITED:
+            from ralphloop.hook.reset import instant
+
+            turn.resume_at = instant(turn.detail)
+        return turn
+
+    def _lags(self, turn: Turn) -> bool:
+        """Wait once for the rest of the turn, before a loop is ended for doing nothing."""
+        if not turn.readable or self._waited:
+            return False
+        self._waited = True
+        time.sleep(LAG_S)
+        return True
+
+    def _situation(self, state: LoopState, turn: Turn) -> Situation:
+        now = time.time()
+        reading = tasks.read_work(self.loop, state, now=now)
+        self.work = reading.work
+        self.claims += reading.claimed
+        return Situation(
+            self.event,
+            state.copy(),
+            work=reading.work,
+            turn=turn,
+            limits=self.loop.record.limits,
+            words=words_for(self.loop, self.event.cwd, self.call.env),
+            now=now,
+            files=reading.content or reading.files,
+            path=own_file(self.loop.record),
+            fault=reading.fault,
+            backup=not self._restored and tasks.has_copy(self.loop),
+            claims=self.claims,
+            notes=self.notes,
+            cap=client_cap(self.call.env),
+        )
+
+    def _provide(self, need: Need, state: LoopState) -> bool:
+        """Do what a decision needs first; False if that cannot be done."""
+        path = own_file(self.loop.record)
+        if need.restore:
+            self.notes.append("%s was damaged or gone; the last good copy is back." % path)
+            self._restored = True
+            state.restored = state.restored or need.once
+            if not self.loop.writes:
+                return False
+            from ralphloop.store import repair
+
+            try:
+                repair.restore(self.loop)
+            except OSError as error:
+                self.notes[-1] = "ralphloop: %s cannot be restored: %s" % (path, error)
+                return False
+        if need.set_aside:
+            self._set_aside(need.set_aside, need.why, state)
+        return not need.checks
+
+    def _set_aside(self, task: str, why: str, state: LoopState) -> None:
+        ledger = self.loop.load_ledger()
+        ledger.note(task, state=SET_ASIDE, why=why)
+        self.loop.save_ledger(ledger)
+        state.ledger += 1
+        self.notes.append("Task %s is set aside: %s." % (task, why))
+
+    def _finish(self, answer: Decision, turn: Turn) -> Decision:
+        answer.loop.transcript_end = turn.end
+        answer.message = " ".join([*self.notes, answer.message]).strip()
+        request = self.loop.request()
+        if request and answer.loop.state != ENDED and (answer.writes or request == CANCEL):
+            return _on_request(answer, request)
+        return answer
+
+
+def _on_request(answer: Decision, request: str) -> Decision:
+    """A cancel or pause that came while this stop was being decided wins over its answer."""
+    loop = answer.loop
+    if request == CANCEL:
+        loop.state, loop.outcome, loop.detail = ENDED, CANCELLED, "cancelled by the person"
+    else:
+        loop.state, loop.outcome, loop.detail = PAUSED, INTERRUPTED, "paused by the person"
+    return Decision(loop, rule="request", status=status_word(loop.outcome))
+
+
+def stop(payload: Mapping[str, Any], call: find.Call) -> str:
+    """The text for the client; empty lets it stop in silence."""
+    if wire.is_subagent(payload) or wire.is_foreign(payload, call.env):
+        return ""
+    try:
+        return _answer(wire.stop_event(payload, cwd=call.cwd), call)
+    except OSError as error:
+        return wire.notice("ralphloop: cannot write (%s), so the stop is allowed." % error)
+    except BusyError:
+        return ""
+
+
+def loop_of(event: StopEvent, call: find.Call) -> Optional[LoopFiles]:
+    """The loop that this stop is about; for a session that owns none, perhaps one that becomes its own."""
+    mine = find.held(event, call)
+    if mine is not None:
+        return mine if mine.record.layout in call.layouts else None
+    from ralphloop.hook import claim
+
+    return claim.for_stop(event, call)
+
+
+def _answer(event: StopEvent, call: find.Call) -> str:
+    loop = loop_of(event, call)
+    if loop is None:
+        return ""
+    try:
+        with loop.lock():
+            now = Stop(event, loop, call=call)
+            decision = now.decide()
+            if decision is None:
+                return ""
+            if decision.writes:
+                write(now, decision)
+    except BusyError:
+        loop.journal("busy", session=event.session, by=call.registration)
+        return ""
+    if decision.stderr and sys.stderr is not None:
+        sys.stderr.write(decision.stderr + "\n")
+    return wire.answer(decision, as_context=loop.record.continue_with == "context")
+
+
+def write(now: Stop, decision: Decision) -> None:
+    """Put the decision on disk before anybody hears of it."""
+    loop, state, event = now.loop, decision.loop, now.event
+    if decision.status and now.work is not None:
+        _show(now, decision, now.work)
+    if decision.blocks:
+        loop.save(state)
+    else:
+        loop.rest(state)
+    loop.journal(
+        "stop",
+        decision="continue" if decision.blocks else "allow",
+        rule=decision.rule,
+        state=state.state,
+        outcome=state.outcome,
+        detail=state.detail,
+        iteration=state.iteration,
+        task=decision.task,
+        claimed=now.claims,
+        refused=decision.refused,
+        session=event.session,
+        prompt=event.prompt,
+        active=event.active,
+        by=now.call.registration,
+    )
+    said = state.outcome or ("continue with " + decision.task if decision.blocks else state.state)
+    who = "session=%s active=%s" % (event.session, event.active)
+    loop.log("stop %s iteration=%d: %s" % (who, state.iteration, said))
+
+
+def _show(now: Stop, decision: Decision, work: Worklist) -> None:
+    """Bring the files that people and plugins read up to date."""
+    record, state = now.loop.record, decision.loop
+    tasks.show(record, state, work, status=decision.status)
+    if record.layout != FEATURES:
+        from ralphloop.hook import spec_folder
+
+        spec_folder.tidy(record, now=time.time())
+        if state.outcome == COMPLETE and work.epic:
+            spec_folder.close_epic(record, work.epic)
+
+
+def words_for(loop: LoopFiles, cwd: str, env: Mapping[str, str]) -> prompt.Words:
+    paths = loop.record.paths
+    listed = paths.get("list") or paths["tasks"]
+    if "tasks" in paths and not os.path.exists(listed):
+        listed = paths["state"]
+    notes = paths.get("progress") or os.path.join(os.path.dirname(listed), ".progress.md")
+    return prompt.Words(command=command(env), list_path=shown(listed, cwd), notes_path=shown(notes, cwd))
+
+
+def client_cap(env: Mapping[str, str]) -> int:
+    """Plain replies in a row that the client lets us block; 0 for no end."""
+    try:
+        return max(0, int(env.get("CLAUDE_CODE_STOP_HOOK_BLOCK_CAP", "") or CLIENT_CAP))
+    except ValueError:
+        return CLIENT_CAP
+
+
+def command(env: Mapping[str, str]) -> str:
+    """How the agent calls us: by name if that is on PATH, else in full."""
+    for folder in (env.get("PATH") or "").split(os.pathsep):
+        if folder and os.access(os.path.join(folder, "ralphloop"), os.X_OK):
+            return "ralphloop"
+    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    return "%s %s" % (prompt.shell_word(sys.executable or "python3"), prompt.shell_word(package))
+
+
+def shown(path: str, cwd: str) -> str:
+    """The path as short as it can be said from the session's folder."""
+    near = os.path.realpath(cwd).rstrip(os.sep) + os.sep
+    return path[len(near) :] if path.startswith(near) else path

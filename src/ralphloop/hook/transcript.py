@@ -1,0 +1,166 @@
+"""What a client's transcript tells of the turn since the last stop."""
+
+from __future__ import annotations
+
+from ralphloop import system as os
+from ralphloop.domain import jsontext
+from ralphloop.domain.model import CAPPED, FAILED, INTERRUPTED, RATE_LIMITED, Turn
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Iterator, Optional
+
+TAIL_MAX = 8 * 1024 * 1024
+FIRST_TAIL = 1024 * 1024
+
+# a pipe in the transcript's place must not hold up the stop
+FLAGS = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
+
+INTERRUPT = b"[Request interrupted by user"
+CAP = b"blocked the turn from ending"
+SYNTHETIC = b"<synthetic>"
+TOOL = b'"tool_use"'
+
+
+def read_turn(path: str, *, start: int, since: str, want_reply: bool = True) -> Turn:
+    """Look at the bytes after `start`; entries older than `since` do not count."""
+    found = new_bytes(path, start, TAIL_MAX if start else FIRST_TAIL)
+    if found is None:
+        return Turn(end=start)
+    data, end = found
+    turn = Turn(readable=True, end=end)
+    turn.tools = 1 if _has_tool_call(data, since) else 0
+    if want_reply:
+        turn.reply = _last_text(data)
+    for marker in (INTERRUPT, CAP, SYNTHETIC):
+        if marker in data:
+            _note_break(turn, data, since)
+            break
+    return turn
+
+
+def new_bytes(path: str, start: int, most: int) -> Optional[tuple[bytes, int]]:
+    """The whole lines after `start`, and where they end."""
+    try:
+        handle = os.open(os.path.expanduser(path), FLAGS)
+    except (OSError, ValueError):
+        return None
+    try:
+        size = os.fstat(handle).st_size
+        begin = max(start if start <= size else 0, size - most)
+        os.lseek(handle, begin, os.SEEK_SET)
+        data = _read(handle, size - begin)
+    except OSError:
+        return None
+    finally:
+        os.close(handle)
+    if begin not in (0, start):
+        cut = data.find(b"\n") + 1
+        begin, data = begin + cut, data[cut:]
+    data = data[: data.rfind(b"\n") + 1]
+    return data, begin + len(data)
+
+
+def _read(handle: int, size: int) -> bytes:
+    chunks = []
+    while size > 0:
+        chunk = os.read(handle, size)
+        if not chunk:
+            break
+        chunks.append(chunk)
+        size -= len(chunk)
+    return b"".join(chunks)
+
+
+def entries_with(data: bytes, marker: bytes) -> Iterator[dict[str, Any]]:
+    """The entries whose line holds the marker, last one first; broken lines are passed over."""
+    at = data.rfind(marker)
+    while at >= 0:
+        begin = data.rfind(b"\n", 0, at) + 1
+        stop = data.find(b"\n", at)
+        entry = entry_of(data[begin : stop if stop >= 0 else len(data)])
+        if entry is not None:
+            yield entry
+        at = data.rfind(marker, 0, begin)
+
+
+def entry_of(raw: bytes) -> Optional[dict[str, Any]]:
+    try:
+        value = jsontext.parse(raw.decode("utf-8", "replace"))
+    except ValueError:
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _is_fresh(entry: dict[str, Any], since: str) -> bool:
+    stamp = entry.get("timestamp")
+    return not since or not isinstance(stamp, str) or stamp >= since
+
+
+def blocks(entry: dict[str, Any]) -> list[dict[str, Any]]:
+    message = entry.get("message")
+    content = message.get("content") if isinstance(message, dict) else None
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}]
+    return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+
+
+def text_of(entry: dict[str, Any]) -> str:
+    texts = [block.get("text") for block in blocks(entry) if block.get("type") == "text"]
+    return "\n".join(text for text in texts if isinstance(text, str))
+
+
+def _has_tool_call(data: bytes, since: str) -> bool:
+    return any(
+        entry.get("type") == "assistant"
+        and _is_fresh(entry, since)
+        and any(block.get("type") == "tool_use" for block in blocks(entry))
+        for entry in entries_with(data, TOOL)
+    )
+
+
+def _last_text(data: bytes) -> Optional[str]:
+    for entry in entries_with(data, b'"assistant"'):
+        if entry.get("type") == "assistant" and not entry.get("isSidechain"):
+            texts = [block.get("text") for block in blocks(entry) if block.get("type") == "text"]
+            return texts[-1] if texts and isinstance(texts[-1], str) else None
+    return None
+
+
+def _note_break(turn: Turn, data: bytes, since: str) -> None:
+    """The last end that no hook saw, if there is one."""
+    for raw in reversed(data.splitlines()):
+        if not (INTERRUPT in raw or CAP in raw or SYNTHETIC in raw):
+            continue
+        entry = entry_of(raw)
+        if entry is None or not _is_fresh(entry, since):
+            continue
+        outcome, detail = _break(entry)
+        if outcome:
+            turn.broken_off, turn.detail = outcome, detail
+            return
+
+
+def _break(entry: dict[str, Any]) -> tuple[str, str]:
+    kind = entry.get("type")
+    if kind == "user" and text_of(entry).startswith(INTERRUPT.decode()):
+        return INTERRUPTED, ""
+    content = entry.get("content")
+    if kind == "system" and isinstance(content, str) and CAP.decode() in content:
+        return CAPPED, content[:200]
+    message = entry.get("message")
+    if kind == "assistant" and isinstance(message, dict) and message.get("model") == "<synthetic>":
+        return api_error(text_of(entry), marked=entry.get("isApiErrorMessage") is True)
+    return "", ""
+
+
+def api_error(said: str, *, marked: bool = False) -> tuple[str, str]:
+    """The outcome of an error that the client reports in words."""
+    low = said.lower()
+    if not marked and not low.startswith("api error"):
+        return "", ""
+    words = "".join([ch if ch.isalnum() else " " for ch in low[:2000]]).split()
+    limited = "429" in words or "529" in words or "overloaded" in words
+    if "limit" in low and "400" not in words:  # 400 speaks of the context's limit
+        limited = True
+    return RATE_LIMITED if limited else FAILED, said[:300]

@@ -1,0 +1,126 @@
+"""Client JSON to domain words and back; whatever is missing or of the wrong type is left out."""
+
+from __future__ import annotations
+
+from ralphloop.domain import jsontext
+from ralphloop.domain.model import StopEvent
+from ralphloop.store import files, shelf
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Mapping, Optional
+
+    from ralphloop.domain.model import Decision
+
+# Everything that a terminal obeys, but for the line end and the tab.
+_UNSAFE = dict.fromkeys((*range(9), *range(11, 32), *range(127, 160)), "�")
+
+STDIN_MAX = 64 * 1024 * 1024
+# Clients that read Claude Code's settings and are not Claude Code (facts on other agents).
+FOREIGN = (
+    "COPILOT_CLI", "QWEN_PROJECT_DIR", "QWEN_CODE_SESSION_ID", "GEMINI_SESSION_ID", "GEMINI_PROJECT_DIR",
+    "DROID_PROJECT_DIR", "FACTORY_PROJECT_DIR",
+)  # fmt: skip
+
+
+def payload(data: bytes) -> Optional[dict[str, Any]]:
+    """The object on stdin, or None for anything else."""
+    try:
+        value = jsontext.parse(data.decode("utf-8"))
+    except ValueError:
+        return None
+    return value if isinstance(value, dict) and value else None
+
+
+def is_foreign(event: Mapping[str, Any], env: Mapping[str, str]) -> bool:
+    """Whether another client sent this; one that Claude Code started inherits its variables."""
+    session = event.get("session_id")
+    if session not in (None, "") and not _is_session(text(event, "session_id")):
+        return True
+    if session and session == env.get("CLAUDE_CODE_SESSION_ID"):
+        return False
+    return "turn_id" in event or any(name in env for name in FOREIGN)
+
+
+def _is_session(value: str) -> bool:
+    """Whether a loop can be kept under this id; one that is there but no id belongs to nobody."""
+    return bool(value and shelf.file_name(value))
+
+
+def is_subagent(event: Mapping[str, Any]) -> bool:
+    return bool(event.get("agent_id")) or event.get("hook_event_name") == "SubagentStop"
+
+
+def text(event: Mapping[str, Any], key: str) -> str:
+    value = event.get(key)
+    return value if isinstance(value, str) and "\0" not in value else ""
+
+
+def path(event: Mapping[str, Any], key: str) -> str:
+    value = text(event, key)
+    return value if files.is_path(value) else ""
+
+
+def session_of(event: Mapping[str, Any]) -> Optional[str]:
+    return text(event, "session_id") or None
+
+
+def stop_event(event: Mapping[str, Any], *, cwd: str) -> StopEvent:
+    crons = event.get("session_crons")
+    reply = event.get("last_assistant_message")
+    return StopEvent(
+        session=session_of(event),
+        cwd=path(event, "cwd") or cwd,
+        transcript=path(event, "transcript_path"),
+        prompt=text(event, "prompt_id"),
+        active=event.get("stop_hook_active") is True,
+        reply=reply if isinstance(reply, str) else None,
+        background=_background(event.get("background_tasks")),
+        crons=len(crons) if isinstance(crons, list) else 0,
+    )
+
+
+def _background(tasks: Any) -> list[tuple[str, str]]:
+    found = []
+    for task in tasks if isinstance(tasks, list) else ():
+        if isinstance(task, dict) and task.get("status", "running") in ("running", "pending"):
+            what = task.get("description") or task.get("command") or ""
+            found.append((str(task.get("type", "")), what if isinstance(what, str) else ""))
+    return found
+
+
+def answer(decision: Decision, *, as_context: bool = False) -> str:
+    """The one object that the client reads, or nothing."""
+    if decision.blocks and as_context:
+        said: dict[str, Any] = {
+            "hookSpecificOutput": {"hookEventName": "Stop", "additionalContext": decision.reason}
+        }
+    elif decision.blocks:
+        said = {"decision": "block", "reason": decision.reason}
+    elif decision.message:
+        said = {"continue": True}
+    else:
+        return ""
+    if decision.message:
+        said["systemMessage"] = decision.message
+    return jsontext.render(clean(said))
+
+
+def notice(message: str) -> str:
+    return jsontext.render(clean({"continue": True, "systemMessage": message}))
+
+
+def context(event_name: str, told: str, *, message: str = "") -> str:
+    said: dict[str, Any] = {"hookSpecificOutput": {"hookEventName": event_name, "additionalContext": told}}
+    if message:
+        said["systemMessage"] = message
+    return jsontext.render(clean(said))
+
+
+def clean(value: Any) -> Any:
+    """Texts as a client and its terminal can take them: neither broken bytes nor control characters."""
+    if isinstance(value, str):
+        return value.translate(_UNSAFE).encode("utf-8", "replace").decode("utf-8")
+    if isinstance(value, dict):
+        return {key: clean(item) for key, item in value.items()}
+    return value

@@ -1,0 +1,64 @@
+"""What an active stop imports: the allowed few, and our own hot modules."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+from budget.conftest import HOT, HOT_MODULES
+
+HEAVY = {
+    "re", "typing", "json", "pathlib", "dataclasses", "logging", "datetime", "subprocess", "argparse", "enum",
+    "functools", "collections", "contextlib", "traceback", "ast", "site", "importlib.util", "os",
+}  # fmt: skip
+
+
+ALLOWED = ("time", "_json", "fcntl", "marshal", "gc")
+
+
+def closure(*modules: str) -> set[str]:
+    """What these imports bring into a bare interpreter."""
+    code = f"import sys, {', '.join(modules)}; print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", code], capture_output=True, text=True, check=True
+    )
+    return set(done.stdout.split())
+
+
+def split(names: set[str]) -> tuple[set[str], set[str]]:
+    own = {name for name in names if name.partition(".")[0] == "ralphloop"}
+    return own, names - own
+
+
+def test_the_allowed_closure_itself_holds_nothing_heavy():
+    assert not closure(*ALLOWED, "__future__") & HEAVY
+
+
+def test_an_active_stop_imports_only_the_allowed_closure_and_hot_modules(stage):
+    own, foreign = split(stage.imported())
+    assert foreign <= closure(*ALLOWED, "__future__")
+    assert {name.split(".")[1] for name in own if "." in name} <= {*HOT, *HOT_MODULES}
+
+
+def test_a_stop_out_of_the_bundle_imports_even_less(stage):
+    stage.imported()
+    (bundle,) = (stage.package / "__pycache__").glob("hook.*.bundle")
+    written = bundle.stat().st_mtime_ns
+    _, foreign = split(stage.imported())
+    assert foreign <= closure(*ALLOWED)
+    assert bundle.stat().st_mtime_ns == written
+
+
+def test_a_stop_leaves_the_other_layouts_and_events_alone(stage):
+    own, _ = split(stage.imported())
+    layouts = {"features", "specum", "speckit"} - {stage.layout}
+    assert not own & {"ralphloop.tasklists." + name for name in layouts}
+    assert not own & {"ralphloop.hook.session", "ralphloop.hook.bundle", "ralphloop.agents"}
+
+
+def test_a_changed_module_makes_the_bundle_stale(stage):
+    stage.run()
+    prompt = stage.package / "domain" / "prompt.py"
+    prompt.write_text(prompt.read_text().replace("Do this and nothing beyond it.", "Do exactly this."))
+    for _ in range(2):  # once past the stale bundle, once out of the new one
+        assert "Do exactly this." in stage.run().stdout

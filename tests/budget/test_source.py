@@ -1,0 +1,187 @@
+"""The text of the hot modules: what they import at run time, and that Python 3.9 reads them."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from budget.conftest import HOT, HOT_MODULES, PACKAGE
+
+EVERYWHERE = {"__future__", "sys", "time", "fcntl"}
+
+# module, what it imports, inside which function ("" is the module itself) -> why it may
+EXCEPTIONS = {
+    ("domain/jsontext.py", "_json", ""): "the scanner behind the json package",
+    ("domain/jsontext.py", "json.decoder", ""): "an interpreter without that scanner",
+    ("domain/jsontext.py", "json.encoder", ""): "an interpreter without that scanner",
+    ("domain/jsontext.py", "json", "_explain"): "only for text that does not parse",
+    ("store/lock.py", "msvcrt", "_lock_first_byte"): "Windows",
+    ("hook/main.py", "traceback", "_report"): "only for a bug of ours",
+    ("hook/reset.py", "ralphloop.agents", "instant"): "only after a rate limit",
+    ("hook/launch.py", "gc", ""): "built in; switched off",
+    ("hook/launch.py", "marshal", ""): "built in; reads the bundle",
+    ("hook/finder.py", "marshal", ""): "built in; reads the bundle",
+    ("hook/finder.py", "posix", ""): "built in; the system's stat without os",
+    ("hook/finder.py", "nt", ""): "built in; the system's stat without os",
+    ("system.py", "posix", ""): "built in; what os is made of",
+    ("system.py", "os", ""): "where it is loaded already, and on Windows",
+    ("posix_path.py", "posix", ""): "built in; what os is made of",
+    ("posix_path.py", "posix", "expanduser"): "no HOME",
+    ("posix_path.py", "pwd", "expanduser"): "no HOME",
+    ("hook/bundle.py", "os", ""): "runs after the answer, once",
+    ("hook/bundle.py", "marshal", ""): "runs after the answer, once",
+    ("hook/bundle.py", "ast", ""): "runs after the answer, once",
+}
+
+SOURCES = sorted(path for folder in HOT for path in (PACKAGE / folder).rglob("*.py"))
+SOURCES += [PACKAGE / f"{name}.py" for name in HOT_MODULES]
+# The hook imports these on rare branches, under whatever Python the system has.
+ON_RARE_BRANCHES = [PACKAGE / "agents" / "limit.py", PACKAGE / "agents" / "__init__.py"]
+
+
+def shown(path: Path) -> str:
+    return path.relative_to(PACKAGE).as_posix()
+
+
+def is_type_checking(node: ast.AST) -> bool:
+    return isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+
+
+def run_time(node: ast.AST, function: str = ""):
+    """Each node that runs, with the function it is in; what only type checkers see is left out."""
+    for child in ast.iter_child_nodes(node):
+        if is_type_checking(child):
+            for other in child.orelse:
+                yield other, function
+                yield from run_time(other, function)
+            continue
+        yield child, function
+        inner = child.name if isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef)) else function
+        yield from run_time(child, inner)
+
+
+def imports(path: Path) -> set[tuple[str, str, str]]:
+    found = set()
+    for node, function in run_time(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {(shown(path), alias.name, function) for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert not node.level, f"{shown(path)} imports by dots"
+            ours = [f"ralphloop.{alias.name}" for alias in node.names if node.module == "ralphloop"]
+            found |= {(shown(path), name, function) for name in ours or [node.module]}
+    return found
+
+
+def is_allowed(name: str) -> bool:
+    top, _, rest = name.partition(".")
+    return name in EVERYWHERE or (top == "ralphloop" and rest.split(".")[0] in (*HOT, *HOT_MODULES))
+
+
+def test_hot_modules_import_only_what_is_allowed():
+    found = set().union(*(imports(path) for path in SOURCES))
+    assert {row for row in found if not is_allowed(row[1])} == set(EXCEPTIONS)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("import re", {("re", "")}),
+        ("def f():\n    import re", {("re", "f")}),
+        ("if TYPE_CHECKING:\n    import re\nelse:\n    import json", {("json", "")}),
+        ("try:\n    from a.b import c\nexcept ImportError:\n    import d", {("a.b", ""), ("d", "")}),
+        ("class A:\n    import re", {("re", "")}),
+    ],
+)
+def test_every_way_to_import_is_seen(tmp_path, monkeypatch, text, found):
+    monkeypatch.setattr(sys.modules[__name__], "PACKAGE", tmp_path)
+    (tmp_path / "m.py").write_text(text)
+    assert {row[1:] for row in imports(tmp_path / "m.py")} == found
+
+
+@pytest.mark.parametrize("path", SOURCES + ON_RARE_BRANCHES, ids=shown)
+def test_python_3_9_reads_it(path):
+    ast.parse(path.read_text(), feature_version=(3, 9))
+
+
+def annotations(tree: ast.AST):
+    for node in ast.walk(tree):
+        for name in ("annotation", "returns"):
+            if getattr(node, name, None) is not None:
+                yield getattr(node, name)
+
+
+def unions_at_run_time(text: str) -> list[int]:
+    """The lines where `X | Y` of types would be evaluated, which Python 3.9 cannot do."""
+    tree = ast.parse(text)
+    postponed = any(isinstance(node, ast.ImportFrom) and node.module == "__future__" for node in tree.body)
+    quiet = {id(part) for note in annotations(tree) for part in ast.walk(note)} if postponed else set()
+    lines = []
+    for node, _ in run_time(tree):
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr) and id(node) not in quiet:
+            lines += [node.lineno for side in (node.left, node.right) if is_type(side)]
+    return lines
+
+
+def is_type(node: ast.AST) -> bool:
+    if isinstance(node, ast.Subscript):
+        return is_type(node.value)
+    if isinstance(node, ast.Name):
+        return isinstance(getattr(builtins, node.id, None), type)
+    return isinstance(node, ast.Constant) and (node.value is None or isinstance(node.value, str))
+
+
+@pytest.mark.parametrize("path", SOURCES + ON_RARE_BRANCHES, ids=shown)
+def test_no_union_of_types_is_evaluated(path):
+    assert unions_at_run_time(path.read_text()) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("def f(a: int | None): ...", [1, 1]),
+        ("from __future__ import annotations\ndef f(a: int | None): ...", []),
+        ("from __future__ import annotations\nA = int | None", [2, 2]),
+        ("from __future__ import annotations\nisinstance(1, int | str)", [2, 2]),
+        ("from __future__ import annotations\nA = dict[str, int] | X", [2]),
+        ("import os\nflags = os.A | os.B | 1", []),
+        ("if TYPE_CHECKING:\n    A = int | None", []),
+    ],
+)
+def test_a_union_that_runs_is_seen(text, lines):
+    assert unions_at_run_time(text) == lines
+
+
+def python_3_9() -> str:
+    """A Python 3.9 that really runs: on PATH, or installed beside this one."""
+    beside = sorted(Path(sys.base_prefix).parent.glob("*3.9*/bin/python3.9"))
+    for candidate in [shutil.which("python3.9"), *map(str, beside)]:
+        if (
+            candidate
+            and not subprocess.run([candidate, "-c", ""], capture_output=True, check=False).returncode
+        ):
+            return candidate
+    pytest.skip("no python3.9 runs on this machine")
+
+
+def test_the_launcher_serves_a_loop_under_python_3_9(stage):
+    python = python_3_9()
+    for _ in range(2):  # module by module, then out of the bundle
+        done = stage.run(python=python)
+        assert json.loads(done.stdout)["decision"] == "block"
+    limited = {
+        "hook_event_name": "StopFailure",
+        "error": "rate_limit",
+        "last_assistant_message": "resets 7pm (UTC)",
+    }
+    stage.run(python=python, **limited)
+    state = stage.loop.load()
+    assert (state.state, state.outcome) == ("paused", "rate_limited")
+    assert state.resume_at
+    assert not (Path(stage.env["XDG_STATE_HOME"]) / "ralphloop" / "errors.log").exists()

@@ -1,0 +1,40 @@
+"""Fixtures of the hook's tests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+
+from hook.harness import LAYOUTS, LoopProject
+
+ProjectFactory = Callable[..., LoopProject]
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> ProjectFactory:
+    """Build a scratch project of one layout; without files of its own it has three open tasks."""
+    count = 0
+
+    def build(layout: str, files: Mapping[str, str] | None = None) -> LoopProject:
+        nonlocal count
+        count += 1
+        base = tmp_path / str(count)
+        base.mkdir()
+        return LoopProject(base, layout, files)
+
+    return build
+
+
+@pytest.fixture(params=LAYOUTS)
+def any_project(request: pytest.FixtureRequest, project: ProjectFactory) -> LoopProject:
+    """A project of each layout in turn, with three open tasks and no loop."""
+    return project(request.param)
+
+
+@pytest.fixture
+def armed(any_project: LoopProject) -> LoopProject:
+    """A project of each layout in turn, whose loop the session owns."""
+    any_project.arm()
+    return any_project

@@ -1,0 +1,350 @@
+"""The shell guard: no Python without a loop, and Python wherever there might be one."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from hook.conftest import ProjectFactory
+from hook.harness import OWN_FILES, POINTERS, SEQUENTIAL, SETTINGS, LoopProject, loop_files
+
+SHELLS = [
+    shell
+    for shell in (["dash"], ["bash"], ["busybox", "sh"], ["ksh"], ["zsh", "--emulate", "sh"], ["yash"])
+    if shutil.which(shell[0])
+]
+
+
+@pytest.fixture(params=SHELLS, ids=[shell[0] for shell in SHELLS])
+def shell(request: pytest.FixtureRequest) -> list[str]:
+    found: list[str] = request.param
+    return found
+
+
+class Watched:
+    """A project whose `python3` leaves a mark and does nothing else."""
+
+    def __init__(self, project: LoopProject) -> None:
+        self.project = project
+        self.bin = project.base / "bin"
+        self.mark = project.base / "started"
+        self.bin.mkdir()
+        self.interpreter(self.bin / "python3", "path")
+        (self.bin / "dd").symlink_to(str(shutil.which("dd")))
+        project.extra_env["PATH"] = str(self.bin)
+
+    def interpreter(self, path: Path, name: str) -> None:
+        path.write_text(f"#!/bin/sh\necho {name} \"$@\" >> '{self.mark}'\n")
+        path.chmod(path.stat().st_mode | stat.S_IXUSR)
+
+    def starts(self, *, cwd: Path | None = None, shell: list[str] | None = None) -> str:
+        """What the interpreter was called with, or nothing if no Python was started."""
+        self.mark.unlink(missing_ok=True)
+        words = shell or ["sh"]
+        argv = [str(shutil.which(words[0])), *words[1:], "-c", self.project.command("Stop")]
+        answer = self.project.finish(self.project.start(b"{}", argv=argv, cwd=cwd))
+        assert answer.silent
+        return self.mark.read_text() if self.mark.exists() else ""
+
+
+@pytest.fixture
+def watched(any_project: LoopProject) -> Watched:
+    return Watched(any_project)
+
+
+@pytest.fixture
+def bare(project: ProjectFactory) -> Watched:
+    return Watched(project("specum", {"README.md": "x"}))
+
+
+def test_without_a_loop_no_python_is_started(watched: Watched, shell: list[str]) -> None:
+    found = watched.project
+    found.own.unlink()
+    found.write({".claude/ralph-specum.local.md": "---\nenabled: true\n---\n"})
+    assert not watched.starts(shell=shell)
+    shutil.rmtree(found.root)
+    found.root.mkdir()
+    assert not watched.starts(shell=shell)
+
+
+def test_no_process_at_all_is_started_where_there_is_nothing_to_read(
+    watched: Watched, shell: list[str]
+) -> None:
+    found = watched.project
+    shutil.rmtree(found.root)
+    (found.root / ".git").mkdir(parents=True)
+    (found.root / "specs").mkdir()
+    (watched.bin / "dd").unlink()
+    watched.interpreter(watched.bin / "dd", "dd")
+    assert not watched.starts(shell=shell)
+    found.write({POINTERS.get(found.layout, ".git/x"): "demo"})
+    assert watched.starts(shell=shell).startswith("dd " if found.layout in POINTERS else "")
+
+
+HOSTILE = ("/dev/zero", "pipe", "folder", "dangling", "letters", "newlines", "NULs")
+
+
+def lay(path: Path, kind: str) -> None:
+    """Put at a path what a hostile archive can put there."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "folder":
+        path.mkdir()
+    elif kind in ("/dev/zero", "dangling"):
+        path.symlink_to(kind)
+    else:
+        path.write_bytes({"letters": b"a", "newlines": b"\n", "NULs": b""}[kind] * 20_000_000)
+    if kind == "NULs":
+        os.truncate(path, 2**32)  # takes no room, and half an hour to read byte by byte
+
+
+@pytest.mark.parametrize("kind", HOSTILE)
+@pytest.mark.parametrize(
+    ("layout", "place"),
+    [*((layout, POINTERS[layout]) for layout in SEQUENTIAL), ("specum", SETTINGS["specum"]),
+     ("features", ".git")],
+)  # fmt: skip
+def test_no_file_of_a_project_holds_up_the_guard(
+    project: ProjectFactory, layout: str, place: str, kind: str, shell: list[str]
+) -> None:
+    watched = Watched(project(layout, {"README.md": "x"}))
+    lay(watched.project.root / place, kind)
+    starts = ("letters",) if place == ".git" else ("letters", "newlines", "NULs")
+    assert bool(watched.starts(shell=shell)) is (kind in starts)
+
+
+@pytest.mark.parametrize(
+    ("text", "starts"),
+    [
+        (b"demo\n\n", True),
+        (b"demo\r\n", True),
+        (b"demo  \n", True),
+        (b"\ndemo\n", True),
+        (b"\0", True),
+        (b"\n", True),
+        (b"none\nmore\n", True),
+        (b"a" * 4096, True),
+        (b"a/" * 1000, False),
+        (b"none\n\n", False),
+        (b"", False),
+    ],
+)
+def test_an_odd_pointer_is_judged_quietly(bare: Watched, text: bytes, starts: bool, shell: list[str]) -> None:
+    bare.project.write({"specs/demo/.ralph-state.json": "{}"})
+    (bare.project.root / "specs/.current-spec").write_bytes(text)
+    assert bool(bare.starts(shell=shell)) is starts
+
+
+def test_a_pointer_with_a_nul_is_judged_quietly(bare: Watched, shell: list[str]) -> None:
+    bare.project.write({"specs/.current-spec": "de\0mo\n", "specs/demo/.ralph-state.json": "{}"})
+    bare.starts(shell=shell)
+
+
+@pytest.mark.parametrize("place", [POINTERS["specum"], SETTINGS["specum"], ".git"])
+def test_a_file_that_cannot_be_read_starts_python(bare: Watched, place: str, shell: list[str]) -> None:
+    bare.project.write({place: "demo"})
+    assert not bare.starts(shell=shell)
+    failing = bare.bin / "dd"
+    failing.unlink()
+    assert bare.starts(shell=shell)
+    failing.write_text("#!/bin/sh\necho cannot read >&2\nexit 1\n")
+    failing.chmod(0o755)
+    assert bare.starts(shell=shell)
+
+
+@pytest.mark.parametrize(("prose", "starts"), [("é" * 2_040, True), ("é" * 1_000, False)])
+def test_settings_that_go_on_after_the_first_block_start_python(
+    bare: Watched, prose: str, starts: bool, shell: list[str]
+) -> None:
+    bare.project.extra_env["LC_ALL"] = "C.UTF-8"
+    bare.project.write({SETTINGS["specum"]: f"---\nenabled: true\n---\n{prose}"})
+    assert bool(bare.starts(shell=shell)) is starts
+
+
+def test_a_loop_in_the_working_directory_starts_python(watched: Watched, shell: list[str]) -> None:
+    found = watched.project
+    called = watched.starts(shell=shell)
+    name = {"features": "ralphloop"}.get(found.layout, f"ralph-{found.layout}")
+    assert called == f"path -I -S {found.plugin}/lib/hook/launch.py {name} {found.layout}\n"
+
+
+def test_a_loop_above_the_working_directory_starts_python(watched: Watched, shell: list[str]) -> None:
+    deep = watched.project.root / "a" / "b c"
+    deep.mkdir(parents=True)
+    watched.project.extra_env["CLAUDE_PROJECT_DIR"] = str(deep)
+    assert watched.starts(cwd=deep, shell=shell)
+
+
+def test_a_loop_in_the_main_checkout_of_a_worktree_starts_python(watched: Watched, shell: list[str]) -> None:
+    found = watched.project
+    found.git("init", "--quiet", "--initial-branch=main")
+    found.git("commit", "--quiet", "--allow-empty", "--message=start")
+    tree = found.base / "tree"
+    found.git("worktree", "add", "--quiet", str(tree), "-b", "side")
+    below = tree / "below"
+    below.mkdir()
+    found.extra_env["CLAUDE_PROJECT_DIR"] = str(tree)
+    assert watched.starts(cwd=below, shell=shell)
+
+
+def test_a_worktree_with_a_relative_link_starts_python(watched: Watched) -> None:
+    tree = watched.project.base / "tree"
+    tree.mkdir()
+    (tree / ".git").write_text("gitdir: ../my project (1)/.git/worktrees/tree\n")
+    watched.project.extra_env["CLAUDE_PROJECT_DIR"] = str(tree)
+    assert watched.starts(cwd=tree)
+
+
+def test_a_loop_in_the_projects_directory_starts_python(watched: Watched, shell: list[str]) -> None:
+    away = watched.project.base / "away"
+    away.mkdir()
+    assert watched.starts(cwd=away, shell=shell)
+    watched.project.extra_env["CLAUDE_PROJECT_DIR"] = str(away)
+    assert not watched.starts(cwd=away, shell=shell)
+
+
+@pytest.mark.parametrize("relative", [True, False])
+def test_a_loop_in_a_chosen_folder_starts_python(project: ProjectFactory, relative: bool) -> None:
+    found = project("features", {"README.md": "x"})
+    watched = Watched(found)
+    assert not watched.starts()
+    folder = found.root / "my loop"
+    folder.mkdir()
+    (folder / "feature_list.json").write_text("[]")
+    found.extra_env["RALPH_LOOP_DIR"] = "my loop" if relative else str(folder)
+    assert watched.starts()
+
+
+def test_a_loop_in_the_documented_place_starts_python(project: ProjectFactory) -> None:
+    found = project("features", {".claude/data/ralph-loops/any/feature_list.json": "[]"})
+    assert Watched(found).starts()
+
+
+@pytest.mark.parametrize("settings", ["specs_dirs: [./my specs]", "specs_dirs:\n  - ./my specs"])
+def test_custom_specs_folders_start_python(bare: Watched, settings: str) -> None:
+    assert not bare.starts()
+    bare.project.write({SETTINGS["specum"]: f"---\n{settings}\n---\n"})
+    assert bare.starts()
+
+
+@pytest.mark.parametrize("pointer", ["./else/where", "/abs", "demo\r", "with space", "../up", "$(x)"])
+def test_a_pointer_that_the_shell_cannot_judge_starts_python(bare: Watched, pointer: str) -> None:
+    found = bare.project
+    text = pointer if pointer != "/abs" else str(found.root / "abs")
+    found.write({"specs/.current-spec": text + "\n", "else/where/.ralph-state.json": "{}"})
+    found.write({"abs/.ralph-state.json": "{}", "up/.ralph-state.json": "{}"})
+    assert bare.starts()
+
+
+def test_a_pointer_without_a_final_newline_starts_python(bare: Watched) -> None:
+    bare.project.write({"specs/.current-spec": "demo", "specs/demo/.ralph-state.json": "{}"})
+    assert bare.starts()
+
+
+def test_an_ended_loop_starts_no_python_until_its_file_changes(armed: LoopProject, shell: list[str]) -> None:
+    for number in (1, 2, 3):
+        armed.close(number)
+    armed.turn()
+    assert armed.loop()["outcome"] == "complete"
+    watched = Watched(armed)
+    assert not watched.starts(shell=shell)
+    os.utime(armed.own, (1_700_000_000, 1_700_000_000))
+    assert watched.starts(shell=shell)
+
+
+def test_a_cancelled_loop_whose_file_is_gone_starts_no_python(armed: LoopProject) -> None:
+    armed.own.unlink()
+    armed.turn()
+    assert armed.loop()["outcome"] == "cancelled"
+    assert not Watched(armed).starts()
+
+
+@pytest.mark.parametrize("session", ["somebody", None])
+def test_an_armed_or_owned_loop_starts_python_without_its_files(
+    any_project: LoopProject, session: str | None
+) -> None:
+    any_project.arm(session=session)
+    for name in OWN_FILES.values():
+        (any_project.root / name).unlink(missing_ok=True)
+    assert Watched(any_project).starts()
+
+
+def test_the_recorded_interpreter_is_used(watched: Watched, shell: list[str]) -> None:
+    other = watched.project.base / "my python"
+    watched.interpreter(other, "recorded")
+    watched.project.state_home.mkdir(parents=True)
+    (watched.project.state_home / "python").write_text(f"{other}\n")
+    assert watched.starts(shell=shell).startswith("recorded ")
+
+
+@pytest.mark.parametrize("recorded", ["/nowhere/python3", "", "/"])
+def test_a_recorded_interpreter_that_is_none_falls_back(watched: Watched, recorded: str) -> None:
+    watched.project.state_home.mkdir(parents=True)
+    (watched.project.state_home / "python").write_text(recorded + "\n")
+    assert watched.starts().startswith("path ")
+
+
+@pytest.mark.parametrize("layout", SEQUENTIAL)
+def test_the_guard_agrees_with_python_on_where_the_state_is(
+    project: ProjectFactory, layout: str, shell: list[str]
+) -> None:
+    found = project(layout)
+    found.extra_env["XDG_STATE_HOME"] = str(found.base / "state")
+    found.arm()
+    found.shell = str(shutil.which(shell[0]))
+    assert found.run(json.dumps(found.payload()).encode()).blocks
+    found.extra_env["XDG_STATE_HOME"] = "relative"
+    assert found.stop().silent
+
+
+def test_without_a_home_python_decides(project: ProjectFactory) -> None:
+    found = project("features")
+    watched = Watched(found)
+    found.own.unlink()
+    assert not watched.starts()
+    for home in ("", ".", "home"):
+        found.extra_env["HOME"] = home
+        assert watched.starts()
+
+
+def test_a_project_that_is_the_home_does_not_name_the_interpreter(watched: Watched) -> None:
+    place = watched.project.root / ".local/state/ralphloop/python"
+    place.parent.mkdir(parents=True)
+    other = watched.project.base / "other"
+    watched.interpreter(other, "recorded")
+    place.write_text(f"{other}\n")
+    watched.project.extra_env["HOME"] = "."
+    assert watched.starts().startswith("path ")
+
+
+def test_a_loop_answers_under_every_shell(armed: LoopProject, shell: list[str]) -> None:
+    argv = [str(shutil.which(shell[0])), *shell[1:], "-c", armed.command("Stop")]
+    data = json.dumps(armed.payload()).encode()
+    assert armed.finish(armed.start(data, argv=argv)).blocks
+
+
+def test_odd_folder_names_do_not_confuse_the_guard(project: ProjectFactory) -> None:
+    found = project("features", {})
+    for number, name in enumerate(["it's", 'a "b"', "$HOME", "`x`", "*", "new\nline", "-n", "é🦊", "[a]"]):
+        root = found.base / str(number) / name
+        place = root / OWN_FILES["features"]
+        place.parent.mkdir(parents=True)
+        place.write_text(loop_files("features")[OWN_FILES["features"]])
+        found.root = root
+        found.arm()
+        assert found.stop().blocks, name
+
+
+def test_the_guard_is_plain_posix_shell() -> None:
+    guard = Path(__file__).resolve().parents[2] / "src" / "ralphloop" / "hook" / "guard.sh"
+    for shell in SHELLS:
+        subprocess.run([*shell, "-n", str(guard)], check=True)
+    assert sys.platform != "win32"
