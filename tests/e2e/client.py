@@ -1,0 +1,178 @@
+"""The real Claude Code client in a scratch home: print runs, their events, and what makes it compact."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ralphloop.testing.model_server import ModelServer
+from ralphloop.testing.reply import Reply
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+API_KEY = "dummy-key-of-the-tests"
+
+# Write and Bash run unasked, in print runs and in the terminal. Not "auto": its check runs on the vendor's
+# server, and where that does not answer the terminal shows a dialog instead.
+UNATTENDED = "bypassPermissions"
+PRINT_OPTIONS = ("-p", "--output-format", "stream-json", "--verbose")
+COMPACTION_ENV: Mapping[str, str] = {"CLAUDE_CODE_AUTO_COMPACT_WINDOW": "100000"}
+
+
+def filling_context(reply: Reply) -> Reply:
+    """The reply after which the client compacts, before its next request, when run with COMPACTION_ENV.
+
+    The client goes by the usage that a reply reports. It gives up with `too_few_groups` when this is the
+    first reply of the conversation, so script at least one before it; later replies keep their small
+    usage. The summary request does not consume the script: the server answers it with its `summary`.
+    """
+    return reply.using(input_tokens=99_000)
+
+
+def find_client() -> Path | None:
+    """The client named by RALPHLOOP_CLAUDE, else the one installed in the repository's cache."""
+    named = os.environ.get("RALPHLOOP_CLAUDE")
+    if named:
+        return Path(named) if os.access(named, os.X_OK) else None
+    machine = {"x86_64": "x64", "amd64": "x64", "aarch64": "arm64", "arm64": "arm64"}
+    package = f"claude-code-{sys.platform}-{machine.get(platform.machine().lower(), platform.machine())}"
+    scope = REPOSITORY / ".cache/claude/node_modules/@anthropic-ai"
+    binary = scope / package / "claude"
+    return binary if os.access(binary, os.X_OK) else None
+
+
+@dataclass(frozen=True)
+class ClientHome:
+    """A scratch HOME in which the client is past onboarding, knows the dummy key, and trusts the projects."""
+
+    path: Path
+    binary: Path
+    extra_env: Mapping[str, str] = field(default_factory=dict)
+
+    def trust(self, project: Path) -> None:
+        """Seed `.claude.json`, without which the terminal opens with dialogs."""
+        file = self.path / ".claude.json"
+        seeded = json.loads(file.read_text()) if file.exists() else {}
+        seeded |= {
+            "hasCompletedOnboarding": True,
+            "theme": "dark",
+            "bypassPermissionsModeAccepted": True,
+            "customApiKeyResponses": {"approved": [API_KEY[-20:]], "rejected": []},
+        }
+        seeded.setdefault("projects", {})[str(project)] = {"hasTrustDialogAccepted": True}
+        file.write_text(json.dumps(seeded))
+
+    def env(self, server: ModelServer, extra: Mapping[str, str] | None = None) -> dict[str, str]:
+        """The whole environment of the client: nothing is inherited from the caller's."""
+        return {
+            "HOME": str(self.path),
+            "PATH": os.pathsep.join([str(Path(sys.executable).parent), "/usr/local/bin", "/usr/bin", "/bin"]),
+            "TERM": "xterm-256color",
+            "LANG": "C.UTF-8",
+            "ANTHROPIC_BASE_URL": server.base_url,
+            "ANTHROPIC_API_KEY": API_KEY,
+            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+            # Makes each request say whether it is the main loop's, a subagent's or a side question.
+            "CLAUDE_CODE_GATEWAY_HINT_HEADERS": "1",
+            "DISABLE_AUTOUPDATER": "1",
+            "DISABLE_TELEMETRY": "1",
+            "IS_SANDBOX": "1",
+            **self.extra_env,
+            **(extra or {}),
+        }
+
+    def transcript(self, project: Path, session_id: str) -> list[dict[str, Any]]:
+        """What the client has written so far about a session."""
+        folder = re.sub(r"[^A-Za-z0-9]", "-", str(project))
+        file = self.path / ".claude/projects" / folder / f"{session_id}.jsonl"
+        return json_lines(file.read_text(encoding="utf-8")) if file.exists() else []
+
+
+@dataclass(frozen=True)
+class PrintRun:
+    """What a `-p` run left behind."""
+
+    exit_code: int
+    events: list[dict[str, Any]]
+    stderr: str
+
+    @property
+    def result(self) -> dict[str, Any]:
+        """The last `result` event; a run that ended without one is a failed test."""
+        results = self.of_type("result")
+        assert results, f"no result event, exit {self.exit_code}: {self.stderr}"
+        return results[-1]
+
+    def of_type(self, kind: str, subtype: str | None = None) -> list[dict[str, Any]]:
+        found = [event for event in self.events if event.get("type") == kind]
+        return [event for event in found if subtype is None or event.get("subtype") == subtype]
+
+
+def client_arguments(
+    *,
+    plugin_dirs: Iterable[Path] = (),
+    settings: Mapping[str, Any] | None = None,
+    session_id: str | None = None,
+    permission_mode: str | None = UNATTENDED,
+    args: Sequence[str] = (),
+) -> list[str]:
+    """The options that a print run and a terminal share."""
+    options = [option for folder in plugin_dirs for option in ("--plugin-dir", str(folder))]
+    if settings is not None:
+        options += ["--settings", json.dumps(settings)]
+    if session_id is not None:
+        options += ["--session-id", session_id]
+    if permission_mode is not None:
+        options += ["--permission-mode", permission_mode]
+    return [*options, *args]
+
+
+def run_print(
+    home: ClientHome,
+    project: Path,
+    prompt: str,
+    server: ModelServer,
+    *,
+    env: Mapping[str, str] | None = None,
+    timeout_s: float = 60.0,
+    **options: Any,
+) -> PrintRun:
+    """Run `claude -p` to its end; `options` are those of `client_arguments`."""
+    home.trust(project)
+    process = subprocess.Popen(
+        [str(home.binary), *PRINT_OPTIONS, *client_arguments(**options)],
+        cwd=project,
+        env=home.env(server, env),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        encoding="utf-8",
+        start_new_session=True,
+    )
+    with process:
+        try:
+            stdout, stderr = process.communicate(prompt, timeout=timeout_s)
+        except BaseException:
+            os.killpg(process.pid, signal.SIGKILL)
+            raise
+    return PrintRun(process.returncode, json_lines(stdout), stderr)
+
+
+def json_lines(text: str) -> list[dict[str, Any]]:
+    """The objects of a JSON Lines text; a line still being written is passed over."""
+    parsed = []
+    for line in text.splitlines():
+        try:
+            parsed.append(json.loads(line))
+        except ValueError:
+            continue
+    return parsed
