@@ -1,0 +1,91 @@
+"""One loop opened for a change: its state, ledger and tasks, under its lock."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from ralphloop.cli.errors import UserError
+from ralphloop.cli.here import must_go_on
+from ralphloop.domain.ledger import name_tasks
+from ralphloop.domain.model import LoopState, Task, status_word
+from ralphloop.domain.survey import survey
+from ralphloop.domain.worklist import Worklist
+from ralphloop.store import tasks
+from ralphloop.store.lock import BusyError
+from ralphloop.store.loop import LoopFiles
+from ralphloop.tasklists.registry import own_file
+from ralphloop.views.snapshot import state_of
+
+WAIT_S = 3.0  # a stop takes less
+
+
+class Book:
+    def __init__(self, loop: LoopFiles) -> None:
+        self.loop = loop
+        self.state = state_of(loop)
+        self.ledger = loop.load_ledger()
+        must_go_on(loop, self.state)
+        try:
+            self.tasks = tasks.parse_source(loop.record)
+        except (ValueError, OSError) as error:
+            told = f"the tasks of {loop.record.name} cannot be read: {error}"
+            raise UserError(f"{told}. Repair {own_file(loop.record)} and try again.") from None
+        name_tasks(self.tasks, self.ledger)
+
+    def place(self, task_id: str) -> int:
+        ids = [task.id for task in self.tasks.tasks]
+        if task_id in ids:
+            return ids.index(task_id)
+        near = difflib.get_close_matches(task_id, ids, n=3, cutoff=0.4)
+        near += [known for known in ids if known.lower() == task_id.lower() and known not in near]
+        told = f"did you mean {' or '.join(near)}?" if near else "`ralphloop status` lists the ids."
+        raise UserError(f"{self.loop.record.name} has no task {task_id}; {told}")
+
+    def task(self, task_id: str) -> Task:
+        return self.tasks.tasks[self.place(task_id)]
+
+    def work(self) -> Worklist:
+        return survey(self.tasks, self.ledger)
+
+    def save(self, event: str, **facts: Any) -> None:
+        """State first: it says that the ledger changed, and a cached reading of the list is void."""
+        self.state.ledger += 1
+        self.loop.save(self.state)
+        self.loop.save_ledger(self.ledger)
+        self.loop.journal(event, **facts)
+
+
+@contextmanager
+def opened(loop: LoopFiles) -> Iterator[Book]:
+    try:
+        with loop.lock(wait_s=WAIT_S):
+            yield Book(loop)
+    except BusyError:
+        raise UserError(f"the loop {loop.record.name} is busy with a stop; try again in a moment.") from None
+
+
+def tally_line(work: Worklist) -> str:
+    """`2/3 done, next F3`: how far the loop is."""
+    text = f"{work.closed}/{work.total} done"
+    if work.next:
+        return f"{text}, next {work.next[0].id}."
+    if work.complete:
+        return text + ", nothing is left to do."
+    waiting = ", ".join(task for task, _ in work.asked)
+    return f"{text}, waits for the person: {waiting}." if waiting else text + "."
+
+
+def show(loop: LoopFiles, state: LoopState, work: Worklist | None = None) -> None:
+    """Bring the figures up to date in the files that people and plugins read."""
+    record = loop.record
+    try:
+        if work is None:
+            listed, ledger = tasks.parse_source(record), loop.load_ledger()
+            name_tasks(listed, ledger)
+            work = survey(listed, ledger)
+    except (ValueError, OSError):
+        return  # a list that cannot be read must not keep a loop from being paused or cancelled
+    tasks.show(record, state, work, status=status_word(state.outcome))

@@ -1,0 +1,39 @@
+"""The command `cancel`: end a loop for good."""
+
+from __future__ import annotations
+
+import argparse
+
+from ralphloop.cli.halt import halt
+from ralphloop.cli.here import here, pick
+from ralphloop.cli.output import say
+from ralphloop.domain.model import CANCELLED, COMPLETE, ENDED, LoopState
+from ralphloop.store.loop import CANCEL, LoopFiles
+from ralphloop.views.snapshot import state_of
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("name", metavar="NAME", nargs="?", help="a loop's name, id or the start of its id")
+    parser.epilog = """\
+examples:
+  ralphloop cancel
+  ralphloop cancel shop
+
+The task list stays as it is; `ralphloop start` begins a new loop over it.
+"""
+
+
+def run(args: argparse.Namespace) -> int:
+    place = here()
+    loop = pick(place, args.name)
+    name = loop.record.name
+    state = state_of(loop)
+    if state.state == ENDED and state.outcome in (CANCELLED, COMPLETE):
+        say(f"{name} is {state.outcome} already; nothing to cancel.")
+    elif halt(loop, CANCEL, settle=_cancel, write=LoopFiles.rest, session=place.session):
+        say(f"{name} is cancelled. The agent stops at the end of its turn; the task list stays.")
+    return 0
+
+
+def _cancel(state: LoopState) -> None:
+    state.state, state.outcome, state.detail = ENDED, CANCELLED, "cancelled by the person"

@@ -1,0 +1,64 @@
+"""Which task list `start` means: the one that is named, or the only one with work left."""
+
+from __future__ import annotations
+
+import os
+
+from ralphloop.cli.errors import UserError
+from ralphloop.cli.here import Here
+from ralphloop.domain.model import LAYOUTS
+from ralphloop.hook import claim, find
+from ralphloop.store import files, tasks
+from ralphloop.tasklists.registry import own_file
+from ralphloop.tasklists.source import Source
+
+
+def choose(place: Here, name: str | None) -> Source:
+    if name is not None:
+        return _named(place, name)
+    found = _nearest(place)
+    if not found:
+        raise UserError("there is no task list here; `ralphloop new NAME` creates one.")
+    if len(found) > 1:
+        found = [source for source in found if _has_work(source)] or found
+    if len(found) > 1:
+        raise UserError("there are several task lists here; name one of: " + _said(found))
+    return found[0]
+
+
+def _nearest(place: Here) -> list[Source]:
+    """The lists of the nearest place of each layout, those whose own file exists."""
+    if os.path.isabs(place.env.get("RALPH_LOOP_DIR") or ""):
+        found = place.sources()
+    else:
+        call = find.Call(registration="", layouts=LAYOUTS, env=place.env, cwd=place.cwd)
+        found = list(claim.sources(place.cwd, call))
+    return [source for source in found if files.signature(own_file(source))] or found
+
+
+def _named(place: Here, name: str) -> Source:
+    everything = place.sources()
+    found = [source for source in everything if name in (source.name, f"{source.layout}:{source.name}")]
+    if not found:
+        told = f"known here: {_said(everything)}" if everything else f"`ralphloop new {name}` creates one"
+        raise UserError(f"there is no task list {name} in {place.project}; {told}.")
+    near = [source for source in found if source.root == found[0].root]
+    if len({source.layout for source in near}) > 1:
+        choices = ", ".join(f"{source.layout}:{source.name}" for source in near)
+        raise UserError(f"several task lists are called {name}; name one of: {choices}")
+    return near[0]
+
+
+def _has_work(source: Source) -> bool:
+    try:
+        return not all(task.done for task in tasks.parse_source(source).tasks)
+    except (ValueError, OSError):
+        return True
+
+
+def _said(sources: list[Source]) -> str:
+    names = [source.name for source in sources]
+    return ", ".join(
+        source.name if names.count(source.name) == 1 else f"{source.layout}:{source.name}"
+        for source in sources
+    )

@@ -1,0 +1,168 @@
+"""The demo's temporary folder: its own home, its own git project, and commands that see nothing else."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from ralphloop.agents import claude
+from ralphloop.cli.errors import UserError
+from ralphloop.domain.model import FEATURES
+
+PACKAGE = Path(__file__).resolve().parents[1]
+TEMPLATES = Path(__file__).resolve().parent / "templates"
+NAME = "greeter"
+
+_GIT_CONFIG = """\
+[user]
+\tname = Scripted Agent
+\temail = agent@example.invalid
+[init]
+\tdefaultBranch = main
+[gc]
+\tauto = 0
+"""
+
+
+class DemoError(UserError):
+    """Why the demo cannot go on."""
+
+
+@dataclass(frozen=True)
+class Stage:
+    folder: Path
+
+    @property
+    def home(self) -> Path:
+        return self.folder / "home"
+
+    @property
+    def project(self) -> Path:
+        return self.folder / NAME
+
+    @property
+    def path(self) -> str:
+        """Our own command first, then this Python, then git, then the system's tools."""
+        found = (self.folder / "bin", Path(sys.executable).parent, _git_folder(), "/usr/bin", "/bin")
+        return os.pathsep.join(dict.fromkeys(str(place) for place in found))
+
+    def run(self, *argv: str) -> str:
+        """Run a command as the person would in the project; its output, or DemoError with the reason."""
+        env = {"HOME": str(self.home), "PATH": self.path, "LANG": "C.UTF-8", "NO_COLOR": "1"}
+        done = subprocess.run(
+            argv,
+            cwd=self.project,
+            env=env,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            encoding="utf-8",
+            errors="replace",
+            check=False,
+        )
+        if done.returncode != 0:
+            said = " ".join(done.stdout.split()) or "no output"
+            raise DemoError(f"`{shlex.join(argv)}` ended with exit code {done.returncode}: {said}")
+        return done.stdout
+
+    def loop(self) -> dict[str, Any]:
+        """The loop as its own file has it."""
+        found = sorted(self.project.glob(".ralph/run/*/loop.json"))
+        if len(found) != 1:
+            raise DemoError(f"expected one loop.json in {self.project}, found {len(found)}")
+        loaded = json.loads(found[0].read_text(encoding="utf-8"))
+        return loaded if isinstance(loaded, dict) else {}
+
+    def last_stop(self) -> dict[str, Any]:
+        """The journal's entry on the latest stop."""
+        for journal in self.project.glob(".ralph/run/*/journal.jsonl"):
+            for line in reversed(journal.read_text(encoding="utf-8").splitlines()):
+                entry = json.loads(line)
+                if isinstance(entry, dict) and entry.get("event") == "stop":
+                    return entry
+        return {}
+
+    def open_tasks(self) -> list[str]:
+        listed = self.project / ".ralph" / "loops" / NAME / "feature_list.json"
+        features = json.loads(listed.read_text(encoding="utf-8"))["features"]
+        return [str(feature["id"]) for feature in features if feature.get("passes") is not True]
+
+    def commits(self) -> list[str]:
+        return self.run("git", "log", "--oneline", "--reverse", "--all").splitlines()
+
+
+def hook_command() -> str:
+    """The command that a client registers, for the launcher of this very package."""
+    return claude.hook_command(str(PACKAGE), registration="demo", layouts=(FEATURES,))
+
+
+@contextlib.contextmanager
+def set_up(*, keep: bool) -> Iterator[Stage]:
+    """A stage that is gone afterwards, however the demo ends; `keep` leaves it."""
+    _git_folder()
+    with _terminations_unwind():
+        stage = Stage(Path(tempfile.mkdtemp(prefix="ralphloop-demo-")).resolve())
+        try:
+            _furnish(stage)
+            yield stage
+        finally:
+            if not keep:
+                _remove(stage.folder)
+
+
+def _git_folder() -> Path:
+    git = shutil.which("git")
+    if git is None:
+        raise DemoError("the demo needs git; install it and run `ralphloop demo` again.")
+    return Path(git).parent
+
+
+def _furnish(stage: Stage) -> None:
+    command = stage.folder / "bin" / "ralphloop"
+    settings = claude.hook_settings(hook_command())
+    files = {
+        command: f'#!/bin/sh\nexec {shlex.quote(sys.executable)} {shlex.quote(str(PACKAGE))} "$@"\n',
+        stage.home / ".gitconfig": _GIT_CONFIG,
+        stage.home / ".claude" / "settings.json": json.dumps(settings, indent=2) + "\n",
+    }
+    for path, text in files.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    command.chmod(0o755)
+    stage.project.mkdir()
+
+
+def _remove(folder: Path) -> None:
+    """Delete the folder; a second Ctrl-C does not stop that half-way."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        shutil.rmtree(folder, ignore_errors=True)
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@contextlib.contextmanager
+def _terminations_unwind() -> Iterator[None]:
+    """Let SIGTERM and a closed terminal end the demo as Ctrl-C does, through every clean-up."""
+
+    def unwind(number: int, frame: FrameType | None) -> None:
+        raise SystemExit(128 + number)
+
+    before = {number: signal.signal(number, unwind) for number in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,83 @@
+"""A feature list made from what the person has: a feature_list.json as it is, or a Markdown list."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, NamedTuple
+
+from ralphloop.cli.errors import UserError
+from ralphloop.domain import jsontext
+from ralphloop.tasklists import features, markdown
+from ralphloop.tasklists.markdown import Line
+
+BULLET = re.compile(r"(?:[-*+]|\d{1,9}[.)])[ \t]+(?:\[(?P<box>[ xX])\](?:[ \t]+|$))?(?P<text>.*)")
+
+
+class Draft(NamedTuple):
+    text: str = '{\n  "features": []\n}\n'
+    total: int = 0
+
+
+def from_text(name: str, text: str) -> Draft:
+    if _is_json(name, text):
+        try:
+            return Draft(text, len(features.parse({"list": text}).tasks))
+        except ValueError as error:
+            raise UserError(f"{name} cannot be used: {error}") from None
+    found = from_markdown(text)
+    if not found:
+        raise UserError(f"{name} has no list: each top-level line such as `- Log in` becomes a feature.")
+    return Draft(json.dumps({"features": found}, indent=2, ensure_ascii=False) + "\n", len(found))
+
+
+def _is_json(name: str, text: str) -> bool:
+    start = text[jsontext.opening(text) :][:1]
+    if name.endswith(".json") or start == "{":
+        return True
+    if start != "[":
+        return False
+    try:
+        jsontext.parse(text)
+    except ValueError:
+        return False  # Markdown may begin with a link
+    return True
+
+
+def from_markdown(text: str) -> list[dict[str, Any]]:
+    """Each top-level item as a feature; the items below it are its steps, wrapped lines belong above."""
+    lines = [line for line in markdown.lines(text) if line.text]
+    items = {at: item for at, line in enumerate(lines) if (item := _item(line))}
+    top = min((lines[at].indent for at in items), default=0)
+    found: list[dict[str, Any]] = []
+    inside = False
+    for at, line in enumerate(lines):
+        this = items.get(at)
+        if this and line.indent == top:
+            found.append(_feature(len(found) + 1, this))
+            inside = True
+        elif line.indent <= top:
+            inside = False  # a heading or a paragraph
+        elif inside and this:
+            found[-1]["steps"].append(this["text"].strip())
+        elif inside:
+            _wrap(found[-1], line)
+    return found
+
+
+def _item(line: Line) -> re.Match[str] | None:
+    found = None if line.quoted else BULLET.fullmatch(line.text)
+    return found if found and found["text"].strip() else None
+
+
+def _feature(number: int, item: re.Match[str]) -> dict[str, Any]:
+    done = (item["box"] or "").lower() == "x"
+    return {"id": f"F{number}", "description": item["text"].strip(), "steps": [], "passes": done}
+
+
+def _wrap(feature: dict[str, Any], line: Line) -> None:
+    joint = "\n" if line.quoted else " "
+    if feature["steps"]:
+        feature["steps"][-1] += joint + line.text
+    else:
+        feature["description"] += joint + line.text

@@ -1,0 +1,163 @@
+"""The command `explain`: how a stop would be decided, rule by rule, writing nothing."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from ralphloop.cli.errors import UserError
+from ralphloop.cli.here import UNDER_WAY, Here, here
+from ralphloop.cli.output import say, say_json
+from ralphloop.domain.model import LAYOUTS, Decision, StopEvent
+from ralphloop.hook import claim, find, wire
+from ralphloop.hook.stop import Stop, loop_of
+from ralphloop.store.loop import LoopFiles
+
+ALLOW, GO_ON = "allow", "continue"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE", nargs="?", help="a stop event's JSON (default: stdin)")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.epilog = """\
+examples:
+  ralphloop explain stop.json
+  echo '{"hook_event_name": "Stop", "session_id": "1b2c"}' | ralphloop explain --json
+"""
+
+
+class Step(NamedTuple):
+    rule: str
+    said: str
+
+
+class Account:
+    """The rules that were asked, in order; the last one decides."""
+
+    def __init__(self) -> None:
+        self.steps: list[Step] = []
+        self.loop: LoopFiles | None = None
+        self.decision: Decision | None = None
+
+    def ask(self, rule: str, said: str) -> None:
+        self.steps.append(Step(rule, said))
+
+    @property
+    def verdict(self) -> str:
+        return GO_ON if self.decision is not None and self.decision.blocks else ALLOW
+
+
+def run(args: argparse.Namespace) -> int:
+    account = Account()
+    _consider(_read(args.file), here(writes=False), account)
+    if args.json:
+        say_json(_as_json(account))
+    else:
+        _tell(account)
+    return 0
+
+
+def _read(path: str | None) -> bytes:
+    if path is not None:
+        with open(path, "rb") as file:
+            return file.read(wire.STDIN_MAX + 1)
+    if sys.stdin is None or sys.stdin.isatty():
+        raise UserError("explain reads a stop event: `ralphloop explain FILE`, or give it on stdin.")
+    return sys.stdin.buffer.read(wire.STDIN_MAX + 1)
+
+
+def _consider(data: bytes, place: Here, account: Account) -> None:
+    """The rules before a loop's own, each as the hook applies it; the rest is the loop's to decide."""
+    payload = wire.payload(data) if len(data) <= wire.STDIN_MAX else None
+    if payload is None:
+        return account.ask("stdin", "allow, silent: not a JSON object, empty, or too long")
+    name = payload.get("hook_event_name", "Stop")
+    if name not in ("Stop", "SubagentStop"):
+        raise UserError(f"this is a {name} event; explain takes a Stop event.")
+    event = wire.stop_event(payload, cwd=place.cwd)
+    account.ask("stdin", f"a {name} event of session {event.session or '(none)'} in {event.cwd}")
+    if wire.is_subagent(payload):
+        return account.ask("subagent", "allow, untouched: a subagent stops, not the session")
+    account.ask("subagent", "no")
+    if wire.is_foreign(payload, place.env):
+        return account.ask("client", "allow, untouched: sent by another client")
+    account.ask("client", "Claude Code")
+    return _find(event, place, account)
+
+
+def _find(event: StopEvent, place: Here, account: Account) -> None:
+    seen = Here(event.cwd, place.env, writes=False) if os.path.isabs(event.cwd) else place
+    call = find.Call(registration="explain", layouts=LAYOUTS, env=place.env, cwd=place.cwd, writes=False)
+    known = [loop.record.id for loop in seen.loops(*UNDER_WAY)]
+    lists = [source for source in claim.sources(event.cwd, call) if source.enabled]
+    if not known and not lists:
+        return account.ask("loop_here", "allow, silent: no loop is under way here, no task list is enabled")
+    there = known or [f"unowned: {source.name} ({source.layout})" for source in lists]
+    account.ask("loop_here", ", ".join(there))
+    loop = loop_of(event, call)
+    if loop is None:
+        return account.ask(
+            "ownership", f"allow, silent: session {event.session} owns none and may claim none"
+        )
+    account.loop = loop
+    account.ask("ownership", f"{loop.record.id} is this session's{_how(loop)}")
+    return _decide(event, loop, call, account)
+
+
+def _how(loop: LoopFiles) -> str:
+    if loop.begun is not None:
+        return " by its transcript; it would be claimed now"
+    return "" if loop.load() is None or _owner(loop) else "; it would be bound now"
+
+
+def _owner(loop: LoopFiles) -> str | None:
+    state = loop.load()
+    return state.owner if state is not None else None
+
+
+def _decide(event: StopEvent, loop: LoopFiles, call: find.Call, account: Account) -> None:
+    state = loop.load()
+    if state is None:
+        return account.ask("state", "allow, silent: its loop.json is lost in both places")
+    if state.served[1:]:
+        call.registration = state.served[1]  # as the registration that serves this loop
+    stop = Stop(event, loop, call=call)
+    account.decision = stop.decide()
+    for rule, said in stop.trace:
+        account.ask(rule, said or "–")
+    if account.decision is not None and account.decision.rule == "request":
+        account.ask("request", f"allow: the person asked for a {loop.request()}")
+    return None
+
+
+def _tell(account: Account) -> None:
+    for number, step in enumerate(account.steps, 1):
+        mark = "  <- decides" if number == len(account.steps) else ""
+        say(f"{number:>2}  {step.rule:<20}  {step.said}{mark}")
+    said = account.decision
+    say("", f"decision: {account.verdict}" + (f" with {said.task}" if said is not None and said.task else ""))
+    for label, text in (_texts(said) if said is not None else {}).items():
+        if text:
+            say(f"{label}:", *("  " + row for row in text.split("\n")))
+
+
+def _texts(decision: Decision) -> Mapping[str, str]:
+    return {"reason": decision.reason, "systemMessage": decision.message, "stderr": decision.stderr}
+
+
+def _as_json(account: Account) -> dict[str, Any]:
+    last = len(account.steps) - 1
+    said = account.decision
+    return {
+        "loop": account.loop.record.id if account.loop is not None else None,
+        "rules": [
+            {"rule": step.rule, "said": step.said, "decides": at == last}
+            for at, step in enumerate(account.steps)
+        ],
+        "decision": account.verdict,
+        "task": said.task if said is not None else "",
+        **(_texts(said) if said is not None else {"reason": "", "systemMessage": "", "stderr": ""}),
+    }

@@ -1,0 +1,150 @@
+"""What can be seen from the folder that a command runs in: loops, task lists, the session."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+from ralphloop.cli.errors import UserError
+from ralphloop.domain.model import FINAL, LAYOUTS, LoopState
+from ralphloop.hook import find
+from ralphloop.store import shelf
+from ralphloop.store.loop import LoopFiles
+from ralphloop.store.shelf import Shelf
+from ralphloop.tasklists.registry import own_file
+from ralphloop.tasklists.source import Source
+from ralphloop.views.snapshot import state_of
+
+UNDER_WAY = (shelf.OWNED, shelf.ARMED)
+
+
+class Here:
+    """With `writes` off, the loops found here are read and never touched."""
+
+    def __init__(self, cwd: str, env: Mapping[str, str], *, writes: bool = True) -> None:
+        self.cwd = cwd
+        self.env = env
+        self.writes = writes
+        self.roots = find.roots(cwd, env)
+        self.shelves = [Shelf(root, env) for root in self.roots]
+
+    @property
+    def session(self) -> str | None:
+        """The session whose tool or prompt runs this command, if a client says so."""
+        said = self.env.get("CLAUDE_CODE_SESSION_ID") or ""
+        return said if said and shelf.file_name(said) else None
+
+    @property
+    def project(self) -> str:
+        """The nearest folder that is a project, else this one."""
+        for root in self.roots:
+            if any(os.path.exists(os.path.join(root, mark)) for mark in (".ralph", ".git")):
+                return root
+            if root == os.path.dirname(root):
+                break
+        return os.path.realpath(self.cwd)
+
+    def loops(self, *kinds: str) -> list[LoopFiles]:
+        """The loops recorded as such, nearest project first."""
+        return [
+            LoopFiles(record, here, writes=self.writes)
+            for here in self.shelves
+            for kind in kinds
+            for record in here.records(kind)
+        ]
+
+    def sources(self) -> list[Source]:
+        """Every task list that can be seen from here, nearest first."""
+        roots = self.roots
+        if os.path.isabs(self.env.get("RALPH_LOOP_DIR") or ""):
+            roots = [self.project]  # the folder is the same from anywhere, the loop belongs to the project
+        found: dict[str, Source] = {}
+        for root in roots:
+            for layout in LAYOUTS:
+                for source in find.locate(layout, root, self.env):
+                    found.setdefault(os.path.realpath(own_file(source)), source)
+        return list(found.values())
+
+    def owned_by(self, session: str) -> LoopFiles | None:
+        for here in self.shelves:
+            record = here.owned_by(session)
+            if record is not None:
+                return LoopFiles(record, here, writes=self.writes)
+        return None
+
+
+def here(*, writes: bool = True) -> Here:
+    try:
+        return Here(os.getcwd(), os.environ, writes=writes)
+    except FileNotFoundError:
+        raise UserError("the current folder is gone; change to your project first.") from None
+
+
+def pick(place: Here, name: str | None, *, ended: bool = True) -> LoopFiles:
+    """The loop that a command is about; `ended` also takes one that is over if none is under way."""
+    if name is not None:
+        return _named(place, name)
+    running = place.loops(*UNDER_WAY)
+    if len(running) == 1:
+        return running[0]
+    if running:
+        mine = [loop for loop in running if place.session and loop.record.session == place.session]
+        if len(mine) == 1:
+            return mine[0]
+        raise UserError("several loops are under way here; name one of: " + _names(running))
+    over = _latest(place.loops(shelf.ENDED)) if ended else []
+    resumable = [loop for loop in over if state_of(loop).outcome not in FINAL]
+    if len(resumable) > 1:
+        raise UserError("no loop is under way here; name one of those that ended: " + _names(resumable))
+    if over:
+        return (resumable or over)[0]
+    raise UserError(f"no loop is under way in {place.project}; `ralphloop start` begins one.")
+
+
+def _named(place: Here, name: str) -> LoopFiles:
+    everything = place.loops(*UNDER_WAY, shelf.ENDED)
+    exact = [loop for loop in everything if loop.record.id == name]
+    if exact:
+        return exact[0]
+    called = [loop for loop in everything if loop.record.name == name]
+    if called:
+        running = [loop for loop in place.loops(*UNDER_WAY) if loop.record.name == name]
+        if len(running) > 1:
+            raise UserError(f"several loops are called {name}; name one by its id: {_ids(running)}")
+        return (running or _latest(called))[0]
+    begun = [loop for loop in everything if loop.record.id.startswith(name)]
+    if len(begun) > 1:
+        raise UserError(f"several loops begin with {name}: {_ids(begun)}")
+    if begun:
+        return begun[0]
+    known = sorted({loop.record.name for loop in everything})
+    told = "known here: " + ", ".join(known) if known else "`ralphloop start` begins one"
+    raise UserError(f"there is no loop {name} here; {told}.")
+
+
+def _latest(loops: list[LoopFiles]) -> list[LoopFiles]:
+    """The newest loop of each task list, newest first."""
+    newest: dict[str, LoopFiles] = {}
+    for loop in sorted(loops, key=_begun, reverse=True):
+        newest.setdefault(own_file(loop.record), loop)
+    return list(newest.values())
+
+
+def _begun(loop: LoopFiles) -> tuple[str, str]:
+    return loop.record.armed_at, loop.record.id
+
+
+def _names(loops: list[LoopFiles]) -> str:
+    names = [loop.record.name for loop in loops]
+    return ", ".join(names) if len(set(names)) == len(names) else _ids(loops)
+
+
+def _ids(loops: list[LoopFiles]) -> str:
+    return ", ".join(loop.record.id for loop in loops)
+
+
+def must_go_on(loop: LoopFiles, state: LoopState) -> None:
+    """Refuse to change a loop that is over for good."""
+    if state.outcome in FINAL:
+        name = loop.record.name
+        raise UserError(f"the loop {name} is {state.outcome}; `ralphloop start {name}` begins a new one.")

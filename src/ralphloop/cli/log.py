@@ -1,0 +1,63 @@
+"""The command `log`: a loop's journal in lines for people, as it stands or as it grows."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Iterator
+
+from ralphloop.cli.errors import UserError
+from ralphloop.cli.here import here, pick
+from ralphloop.cli.output import say
+from ralphloop.views.journal import line
+
+POLL_S = 0.2
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("name", metavar="NAME", nargs="?", help="a loop's name, id or the start of its id")
+    parser.add_argument("-f", "--follow", action="store_true", help="go on as the loop does, until Ctrl-C")
+    parser.add_argument("--json", action="store_true", help="print the lines as they are stored")
+    parser.epilog = """\
+examples:
+  ralphloop log
+  ralphloop log shop -f
+  ralphloop log shop --json
+"""
+
+
+def run(args: argparse.Namespace) -> int:
+    loop = pick(here(writes=False), args.name)
+    path = loop.path("journal.jsonl")
+    if not args.follow and not os.path.exists(path):
+        raise UserError(f"{loop.record.name} has no journal ({path}); it begins again at the next stop.")
+    for raw in _lines(path, follow=args.follow):
+        say(raw if args.json else line(raw))
+        if args.follow:
+            sys.stdout.flush()
+    return 0
+
+
+def _lines(path: str, *, follow: bool) -> Iterator[str]:
+    """Whole lines only: the last one may still be in the middle of a write."""
+    at, rest = 0, b""
+    while True:
+        data = _from(path, at)
+        at += len(data)
+        *whole, rest = (rest + data).split(b"\n")
+        for raw in whole:
+            yield raw.decode("utf-8", "replace")
+        if not follow:
+            return
+        time.sleep(POLL_S)
+
+
+def _from(path: str, at: int) -> bytes:
+    try:
+        with open(path, "rb") as file:
+            file.seek(at)
+            return file.read()
+    except FileNotFoundError:
+        return b""

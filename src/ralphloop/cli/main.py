@@ -1,0 +1,150 @@
+"""The command line's entry: picks a command, runs it, and turns whatever happens into an exit code."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from importlib import import_module
+from typing import Protocol
+
+from ralphloop.cli.errors import UserError
+from ralphloop.cli.output import complain
+from ralphloop.store import files, shelf
+from ralphloop.version import VERSION
+
+FINE, EXPECTED, BUG, INTERRUPT = 0, 1, 3, 130
+
+# name -> (module, one line of help); only the chosen command's module is imported.
+COMMANDS = {
+    "new": ("ralphloop.cli.new", "create a task list with its prompt"),
+    "start": ("ralphloop.cli.start", "begin a loop over a task list"),
+    "status": ("ralphloop.cli.status", "show the loops here and what is next"),
+    "pause": ("ralphloop.cli.pause", "let the agent stop until you resume"),
+    "resume": ("ralphloop.cli.resume", "go on with a paused or ended loop"),
+    "cancel": ("ralphloop.cli.cancel", "end a loop for good"),
+    "done": ("ralphloop.cli.done", "claim that a task is done"),
+    "ask": ("ralphloop.cli.ask", "ask the person about a task and go on with the others"),
+    "answer": ("ralphloop.cli.answer", "answer what the agent asked about a task"),
+    "skip": ("ralphloop.cli.skip", "leave a task out of the loop"),
+    "log": ("ralphloop.cli.log", "show every decision of a loop and why"),
+    "explain": ("ralphloop.cli.explain", "show how a stop would be decided, rule by rule"),
+    "demo": ("ralphloop.cli.demo", "watch a scripted agent work through three tasks"),
+}
+EPILOG = """\
+examples:
+  ralphloop new shop --from ideas.md
+  ralphloop start shop --launch
+  ralphloop status
+  ralphloop cancel shop
+
+exit codes: 0 fine, 1 an error that says what to do next, 2 wrong usage, 3 a bug, 130 interrupted
+"""
+
+
+class Command(Protocol):
+    """What each command's module offers."""
+
+    @staticmethod
+    def configure(parser: argparse.ArgumentParser) -> None: ...
+
+    @staticmethod
+    def run(args: argparse.Namespace) -> int: ...
+
+
+def entry() -> int:
+    _never_fail_to_print()
+    try:
+        code = run(sys.argv[1:])
+        sys.stdout.flush()
+        return code
+    except UserError as error:
+        complain(error.message)
+        return EXPECTED
+    except BrokenPipeError:
+        return _reader_left()
+    except OSError as error:
+        complain(_told(error))
+        return EXPECTED
+    except KeyboardInterrupt:
+        return INTERRUPT
+    except Exception as error:
+        complain(_report(error))
+        return BUG
+
+
+def run(argv: list[str]) -> int:
+    """Run one command; `status` if none is named."""
+    argv = argv or ["status"]
+    chosen = next((word for word in argv if not word.startswith("-")), "")
+    command = _load(COMMANDS[chosen][0]) if chosen in COMMANDS else None
+    args = _parser(chosen, command).parse_args(argv)
+    assert command is not None, "argparse refuses an unknown command"
+    return command.run(args)
+
+
+def _load(module: str) -> Command:
+    found: Command = import_module(module)  # type: ignore[assignment]
+    return found
+
+
+def _parser(chosen: str, command: Command | None) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="ralphloop",
+        description="Keeps a coding agent working through a list of tasks until each one is done.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version="ralphloop " + VERSION)
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    for name, (_, told) in COMMANDS.items():
+        sub = commands.add_parser(
+            name,
+            help=told,
+            description=told[0].upper() + told[1:] + ".",
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
+        )
+        if name == chosen and command is not None:
+            command.configure(sub)
+    return parser
+
+
+def _never_fail_to_print() -> None:
+    """A terminal that knows no UTF-8 shows a question mark instead."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="replace")
+
+
+def _reader_left() -> int:
+    """`| head` has seen enough: what is still in the buffer goes nowhere."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
+    return FINE
+
+
+def _told(error: OSError) -> str:
+    where = f"{error.filename}: " if error.filename else ""
+    return f"{where}{error.strerror or error}. Check that this path exists and that you may use it."
+
+
+def _report(error: Exception) -> str:
+    """Keep the traceback for a bug report; the line that says where."""
+    import traceback
+
+    lines = traceback.format_exception(type(error), error, error.__traceback__)
+    text = f"ralphloop {VERSION}, Python {sys.version}\n{sys.argv!r}\n\n{''.join(lines)}"
+    folder = os.path.join(shelf.home(os.environ), "reports")
+    path = os.path.join(folder, time.strftime("%Y%m%dT%H%M%SZ", time.gmtime()) + f"-{os.getpid()}.txt")
+    told = f"this is a bug in ralphloop ({type(error).__name__}: {error})"
+    try:
+        files.make_folder(folder)
+        files.write_text(path, text)
+    except OSError as trouble:
+        return f"{told}, and no report could be written ({trouble})"
+    return f"{told}; please report it with {path}"

@@ -1,0 +1,119 @@
+"""The command `new`: a folder with a task list, its notes and the prompt that starts the agent."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shutil
+import sys
+
+from ralphloop.cli.draft import Draft, from_text
+from ralphloop.cli.errors import UserError
+from ralphloop.cli.here import here
+from ralphloop.cli.output import say, say_json
+from ralphloop.store import files
+
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+TEMPLATE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "templates", "RALPH_PROMPT.md")
+PROGRESS = "Status: NOT_STARTED\nIteration: 1\n\nNotes:\n"
+NO_GOAL = "Work through the list of features below until every one of them works."
+STDIN = "-"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("name", metavar="NAME", help="letters, digits, dot, dash, underscore")
+    parser.add_argument(
+        "--goal", metavar="TEXT", help="what it is all for, put at the head of the prompt (- reads stdin)"
+    )
+    parser.add_argument(
+        "--from",
+        dest="source",
+        metavar="FILE",
+        help="a feature_list.json or a Markdown list to begin with (- reads stdin)",
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.epilog = """\
+examples:
+  ralphloop new shop
+  ralphloop new shop --goal 'A web shop with a cart' --from ideas.md
+  printf '%s\\n' '- Log in' '- Log out' | ralphloop new shop --from -
+"""
+
+
+def run(args: argparse.Namespace) -> int:
+    if not NAME.fullmatch(args.name):
+        raise UserError(
+            f"{args.name!r} cannot be a loop's name: 1 to 64 letters, digits, dots, dashes or underscores, "
+            "a letter or digit first."
+        )
+    if args.goal == STDIN and args.source == STDIN:
+        raise UserError("stdin can be the goal or the list, not both; put one of them into a file.")
+    root = here().project
+    folder = os.path.join(root, ".ralph", "loops", args.name)
+    if os.path.lexists(folder):
+        raise UserError(f"{folder} exists already; choose another name, or `ralphloop start {args.name}`.")
+    draft = from_text(*_read(args.source)) if args.source else Draft()
+    _create(root, args.name, draft.text, _goal(args.goal))
+    _tell(args, os.path.relpath(folder), draft.total)
+    return 0
+
+
+def _read(path: str) -> tuple[str, str]:
+    """The name and text of what the list is made from."""
+    if path == STDIN:
+        data, name = sys.stdin.buffer.read(), "stdin"
+    else:
+        name = path
+        with open(path, "rb") as file:
+            data = file.read()
+    try:
+        return name, data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise UserError(f"{name} is not UTF-8 text (byte {error.start}); convert it first.") from None
+
+
+def _goal(given: str | None) -> str:
+    if given == STDIN:
+        return sys.stdin.buffer.read().decode("utf-8", "surrogateescape")
+    return os.fsencode(given).decode("utf-8", "surrogateescape") if given else NO_GOAL
+
+
+def _create(root: str, name: str, features: str, goal: str) -> None:
+    """Build the folder beside its place and move it there, so that it is whole or not there at all."""
+    loops = os.path.join(root, ".ralph", "loops")
+    spare = os.path.join(root, ".ralph", f".new-{name}-{os.getpid()}")
+    os.makedirs(loops, exist_ok=True)
+    os.mkdir(spare)
+    try:
+        _write(spare, "RALPH_PROMPT.md", prompt_text(name, goal))
+        _write(spare, "progress.txt", PROGRESS)
+        _write(spare, "feature_list.json", features)
+        os.rename(spare, os.path.join(loops, name))
+    except BaseException:
+        shutil.rmtree(spare, ignore_errors=True)
+        raise
+
+
+def _write(folder: str, name: str, text: str) -> None:
+    files.write_text(os.path.join(folder, name), text, private=False)
+
+
+def prompt_text(name: str, goal: str) -> str:
+    """The template filled in; the goal last, so that nothing inside it is taken for a marker."""
+    place = f".ralph/loops/{name}/"
+    text = files.read_text(TEMPLATE) or ""
+    values = {"name": name, "list": place + "feature_list.json", "progress": place + "progress.txt"}
+    for marker, value in values.items():
+        text = text.replace("{{" + marker + "}}", value)
+    return text.replace("{{goal}}", goal)
+
+
+def _tell(args: argparse.Namespace, folder: str, count: int) -> None:
+    fill = f"write its features into {folder}/feature_list.json"
+    start = f"ralphloop start {args.name}"
+    if args.json:
+        say_json({"name": args.name, "folder": folder, "features": count, "next": start if count else fill})
+        return
+    say(f"Created {folder} with {count} features." if count else f"Created {folder} with an empty list.")
+    say(f"Next: `{start}`" if count else f"Next: {fill}, then `{start}`")

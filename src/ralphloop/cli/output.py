@@ -1,0 +1,33 @@
+"""How commands print: text that no task can smuggle an escape sequence into, and JSON for scripts."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from ralphloop.views.terminal import plain
+
+
+def say(*lines: str) -> None:
+    for line in "\n".join(lines).split("\n"):
+        print(plain(line))
+
+
+def say_json(data: Any) -> None:
+    import json
+
+    print(json.dumps(_clean(data), indent=2))
+
+
+def complain(message: str) -> None:
+    """One line on stderr, whatever the message holds."""
+    print("ralphloop: " + plain(message), file=sys.stderr)
+
+
+def _clean(value: Any) -> Any:
+    """Texts as any JSON reader takes them: bytes that were not UTF-8 become question marks."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode("utf-8")
+    if isinstance(value, dict):
+        return {_clean(key): _clean(item) for key, item in value.items()}
+    return [_clean(item) for item in value] if isinstance(value, (list, tuple)) else value

@@ -1,0 +1,41 @@
+"""The command `pause`: let the agent stop until the person resumes the loop."""
+
+from __future__ import annotations
+
+import argparse
+
+from ralphloop.cli.errors import UserError
+from ralphloop.cli.halt import halt
+from ralphloop.cli.here import here, pick
+from ralphloop.cli.output import say
+from ralphloop.domain.model import ENDED, INTERRUPTED, PAUSED, LoopState
+from ralphloop.store.loop import PAUSE, LoopFiles
+from ralphloop.views.snapshot import state_of
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("name", metavar="NAME", nargs="?", help="a loop's name, id or the start of its id")
+    parser.epilog = """\
+examples:
+  ralphloop pause
+  ralphloop pause shop
+"""
+
+
+def run(args: argparse.Namespace) -> int:
+    place = here()
+    loop = pick(place, args.name)
+    name = loop.record.name
+    state = state_of(loop)
+    if state.state == ENDED:
+        raise UserError(f"{name} has ended ({state.outcome}); there is nothing to pause.")
+    if state.state == PAUSED and state.outcome == INTERRUPTED:
+        say(f"{name} is paused already; `ralphloop resume {name}` goes on.")
+    elif halt(loop, PAUSE, settle=_pause, write=LoopFiles.rest, session=place.session):
+        say(f"{name} is paused. The agent stops at the end of its turn; `ralphloop resume {name}` goes on.")
+    return 0
+
+
+def _pause(state: LoopState) -> None:
+    if state.state != ENDED:
+        state.state, state.outcome, state.detail = PAUSED, INTERRUPTED, "paused by the person"

@@ -1,0 +1,113 @@
+"""The command `resume`: go on with a paused or ended loop, for its owner or for another session."""
+
+from __future__ import annotations
+
+import argparse
+import time
+
+from ralphloop.cli.book import WAIT_S, show
+from ralphloop.cli.errors import UserError
+from ralphloop.cli.here import Here, here, must_go_on, pick
+from ralphloop.cli.output import say
+from ralphloop.cli.person import require_person
+from ralphloop.cli.start import count, session_id
+from ralphloop.domain.model import LIMIT, LoopState
+from ralphloop.store import arming
+from ralphloop.store.lock import BusyError
+from ralphloop.store.loop import LoopFiles, iso
+from ralphloop.views.snapshot import state_of
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("name", metavar="NAME", nargs="?", help="a loop's name, id or the start of its id")
+    parser.add_argument("--adopt", action="store_true", help="take the loop over for another session")
+    parser.add_argument(
+        "--session", metavar="ID", type=session_id, help="that session (default: this one, or the next)"
+    )
+    parser.add_argument("--max-iterations", metavar="N", type=count, help="a new limit of turns")
+    parser.epilog = """\
+examples:
+  ralphloop resume
+  ralphloop resume shop --max-iterations 60
+  ralphloop resume shop --adopt
+"""
+
+
+def run(args: argparse.Namespace) -> int:
+    place = here()
+    loop = pick(place, args.name)
+    try:
+        with loop.lock(wait_s=WAIT_S):
+            return _resume(args, place, loop)
+    except BusyError:
+        raise UserError(f"the loop {loop.record.name} is busy with a stop; try again in a moment.") from None
+
+
+def _resume(args: argparse.Namespace, place: Here, loop: LoopFiles) -> int:
+    state, record = state_of(loop), loop.record
+    must_go_on(loop, state)
+    _check_limit(args, place, loop, state)
+    owner = _owner(args, place, loop)
+    if state.live and owner == record.session and args.max_iterations is None and not loop.request():
+        gone = f"if its session is gone, `ralphloop resume {record.name} --adopt` takes it over."
+        say(f"{record.name} is {state.state} already; {gone}")
+        return 0
+    if owner and (other := place.owned_by(owner)) and other.record.id != record.id:
+        raise _taken(other.record.id, other.record.name)
+    if owner != record.session:
+        _hand_over(loop, state, owner)
+    try:
+        arming.take_up(loop, state, max_iterations=args.max_iterations)
+    except arming.TakenError as error:
+        raise _taken(error.record.id, error.record.name) from None
+    show(loop, state)
+    say(_told(place, loop, state))
+    return 0
+
+
+def _check_limit(args: argparse.Namespace, place: Here, loop: LoopFiles, state: LoopState) -> None:
+    old, new = int(loop.record.limits.iterations), args.max_iterations
+    if new is not None and new > old:
+        require_person(place.env, f"a higher limit ({new} instead of {old} iterations)")
+    if state.iteration < (new or old) or (new is None and state.outcome != LIMIT):
+        return
+    least = state.iteration + 1
+    raise UserError(
+        f"{loop.record.name} has used {state.iteration} of {new or old} iterations; "
+        f"`ralphloop resume {loop.record.name} --max-iterations N` goes on, N at least {least}."
+    )
+
+
+def _owner(args: argparse.Namespace, place: Here, loop: LoopFiles) -> str | None:
+    """Who owns the loop from now on: nobody else without --adopt."""
+    known: str | None = loop.record.session
+    wanted: str | None = args.session
+    if args.adopt:
+        return wanted or place.session
+    if wanted and known and wanted != known:
+        raise UserError(f"{loop.record.name} belongs to session {known}; add --adopt to take it over.")
+    return wanted or known
+
+
+def _hand_over(loop: LoopFiles, state: LoopState, owner: str | None) -> None:
+    loop.journal("adopt", before=loop.record.session, session=owner)
+    loop.record.session = state.owner = owner
+    if owner is None:
+        loop.record.armed_at = iso(time.time())  # sessions that began before do not count as the next one
+    # the new owner's transcript is another file
+    state.transcript_end, state.served, state.reply = 0, [], ""
+
+
+def _taken(loop_id: str, name: str) -> UserError:
+    return UserError(f"another loop is in the way: {loop_id}; `ralphloop cancel {name}` ends it.")
+
+
+def _told(place: Here, loop: LoopFiles, state: LoopState) -> str:
+    name, owner = loop.record.name, loop.record.session
+    limit = f"iteration {state.iteration} of {int(loop.record.limits.iterations)}"
+    if not owner:
+        return f"{name} goes on ({limit}) in the next session started here, or that gets its prompt."
+    told = f"{name} goes on ({limit}): send session {owner} any message."
+    if place.session and place.session != owner:
+        told += f" `ralphloop resume {name} --adopt` takes it over for this session instead."
+    return told

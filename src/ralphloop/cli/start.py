@@ -1,0 +1,208 @@
+"""The command `start`: arm a loop over a task list, or say why that cannot work."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import uuid
+
+from ralphloop.cli import launch, precheck
+from ralphloop.cli.book import show
+from ralphloop.cli.choice import choose
+from ralphloop.cli.errors import UserError
+from ralphloop.cli.here import Here, here
+from ralphloop.cli.output import say, say_json
+from ralphloop.domain.ledger import Ledger, name_tasks
+from ralphloop.domain.model import FEATURES, LoopState, TaskList
+from ralphloop.domain.prompt import line
+from ralphloop.domain.survey import survey
+from ralphloop.domain.worklist import Worklist
+from ralphloop.store import arming, files, shelf, tasks
+from ralphloop.store.loop import LoopFiles
+from ralphloop.store.shelf import Record, Shelf
+from ralphloop.tasklists.registry import own_file
+from ralphloop.tasklists.source import Source
+from ralphloop.views.snapshot import state_of
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("name", metavar="NAME", nargs="?", help="which task list, if there are several")
+    parser.add_argument("--session", metavar="ID", type=session_id, help="the session that owns the loop")
+    parser.add_argument(
+        "--max-iterations", metavar="N", type=count, help="turns at most (default: 3 per task, at least 15)"
+    )
+    parser.add_argument(
+        "--continue-with",
+        choices=("block", "context"),
+        default="block",
+        help="how the next task reaches the agent (default: block)",
+    )
+    parser.add_argument("--launch", action="store_true", help="start the client on it, in this terminal")
+    parser.add_argument(
+        "--permission-mode", metavar="MODE", help="what the launched client may do unasked (acceptEdits, …)"
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.epilog = """\
+examples:
+  ralphloop start
+  ralphloop start shop --max-iterations 40
+  ralphloop start shop --launch --permission-mode acceptEdits
+"""
+
+
+def count(text: str) -> int:
+    """A number of turns above zero, for argparse."""
+    if not text.isascii() or not text.isdigit() or not 0 < int(text[:10]) < 10**9:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number above zero")
+    return int(text)
+
+
+def session_id(text: str) -> str:
+    """A session id that can be the name of a record, for argparse."""
+    if not text or not shelf.file_name(text):
+        raise argparse.ArgumentTypeError(f"{text[:40]!r} cannot be a session id")
+    return text
+
+
+def run(args: argparse.Namespace) -> int:
+    place = here()
+    source = choose(place, args.name)
+    listed = _startable(source)
+    if args.launch:
+        launch.check(place, as_json=args.json)
+    elif args.permission_mode:
+        raise UserError("--permission-mode is for the client that --launch starts; add --launch.")
+    session = args.session or (str(uuid.uuid4()) if args.launch else place.session)
+    _is_free(place, source, session)
+    checks = precheck.run(place, source, launching=args.launch)
+    for check in checks:
+        if check.fatal:
+            raise UserError(f"the loop could not run: {check.told}")
+    loop = _arm(args, place, source, session)
+    _record_interpreter(place)
+    if source.layout == FEATURES:
+        show(loop, state_of(loop))
+    if args.json:
+        say_json(_as_json(loop, listed, checks))
+    else:
+        _tell(loop, listed, checks)
+    if args.launch:
+        settings = not precheck.is_registered(place, source)
+        launch.replace(loop, place, settings=settings, permission_mode=args.permission_mode)
+    return 0
+
+
+def _startable(source: Source) -> TaskList:
+    """The list, if a loop over it has something to do."""
+    if not source.enabled:
+        settings = f".claude/ralph-{source.layout}.local.md"
+        raise UserError(f"ralph-{source.layout} is disabled; set `enabled: true` in {settings}.")
+    own = own_file(source)
+    try:
+        listed = tasks.parse_source(source)
+    except (ValueError, OSError) as error:
+        raise UserError(f"{source.name} cannot start: {error} ({own}). Repair it and start again.") from None
+    if listed.phase != "execution":
+        return listed  # its tasks are still to be written
+    if not listed.tasks:
+        raise UserError(f"{source.name} has no tasks; write some into {own} and start again.")
+    if all(task.done for task in listed.tasks):
+        raise UserError(f"every task of {source.name} is done; add one to {own}, or reopen one.")
+    work = look(listed)
+    if not work.next and not work.asked:
+        why = "; ".join(f"{task} {reason}" for task, reason in work.stuck)
+        raise UserError(f"no task of {source.name} can run: {line(why)}. Repair {own} and start again.")
+    return listed
+
+
+def look(listed: TaskList) -> Worklist:
+    """The list as a loop would see it at its first stop."""
+    ledger = Ledger()
+    name_tasks(listed, ledger)
+    return survey(listed, ledger)
+
+
+def _is_free(place: Here, source: Source, session: str | None) -> None:
+    """Refuse a second loop over this list, and a second one for this session."""
+    holder = arming.holder(source, Shelf(source.root, place.env))
+    if holder is not None:
+        raise _taken(source, holder)
+    mine = place.owned_by(session) if session else None
+    if mine is not None:
+        raise _taken(source, mine.record)
+
+
+def _taken(source: Source, record: Record) -> UserError:
+    owner = f"session {record.session}" if record.session else "no session yet"
+    end = (
+        f"`ralphloop cancel {record.name}` ends it; "
+        f"if its session is gone, `ralphloop resume {record.name} --adopt` takes it over."
+    )
+    if own_file(record) == own_file(source):
+        return UserError(f"a loop over {source.name} is under way already: {record.id} ({owner}). {end}")
+    return UserError(f"this session owns a loop already: {record.id} ({owner}). {end}")
+
+
+def _arm(args: argparse.Namespace, place: Here, source: Source, session: str | None) -> LoopFiles:
+    try:
+        return arming.arm(
+            source,
+            Shelf(source.root, place.env),
+            session=session,
+            max_iterations=args.max_iterations,
+            continue_with=args.continue_with,
+            started=True,
+        )
+    except arming.TakenError as error:
+        raise _taken(source, error.record) from None
+
+
+def _record_interpreter(place: Here) -> None:
+    """The shell guard starts this Python: the one on the client's PATH may be another, or none."""
+    if not sys.executable:
+        return
+    path = os.path.join(shelf.home(place.env), "python")
+    text = os.path.realpath(sys.executable) + "\n"
+    if files.read_quietly(path) != text:
+        files.write_text(path, text)
+
+
+def _done(listed: TaskList) -> int:
+    return sum(1 for task in listed.tasks if task.done)
+
+
+def _tell(loop: LoopFiles, listed: TaskList, checks: list[precheck.Check]) -> None:
+    record, state = loop.record, state_of(loop)
+    say(f"Loop {record.id}: {_done(listed)}/{len(listed.tasks)} done, "
+        f"at most {int(record.limits.iterations)} iterations.")  # fmt: skip
+    say(_binding(record, state))
+    for check in checks:
+        say(f"{'✓' if check.fine else '!'} {check.told}")
+
+
+def _binding(record: Record, state: LoopState) -> str:
+    if state.owner:
+        return f"It belongs to session {state.owner}."
+    prompt = record.paths.get("prompt", "")
+    binds = "It binds to the next session started here, whatever that is asked"
+    if prompt and os.path.exists(prompt):
+        return f"{binds}, or to the one that gets the text of {os.path.relpath(prompt)}."
+    return binds + "."
+
+
+def _as_json(loop: LoopFiles, listed: TaskList, checks: list[precheck.Check]) -> dict[str, object]:
+    record, state = loop.record, state_of(loop)
+    return {
+        "id": record.id,
+        "name": record.name,
+        "layout": record.layout,
+        "root": record.root,
+        "state": state.state,
+        "owner": state.owner,
+        "iteration": state.iteration,
+        "max_iterations": int(record.limits.iterations),
+        "done": _done(listed),
+        "total": len(listed.tasks),
+        "checks": [check._asdict() for check in checks],
+    }

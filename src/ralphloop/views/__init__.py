@@ -1,0 +1,1 @@
+"""Read models for people and scripts; they never write."""

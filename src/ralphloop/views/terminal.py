@@ -1,0 +1,167 @@
+"""Loops as text for a terminal; no control character of a task's text ever reaches it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from ralphloop.domain.limits import duration
+from ralphloop.domain.model import (
+    ARMED,
+    ASKED,
+    AWAITING_APPROVAL,
+    CANCELLED,
+    COMPLETE,
+    FAILED,
+    LIMIT,
+    NEEDS_INPUT,
+    OPEN,
+    RATE_LIMITED,
+)
+from ralphloop.domain.prompt import cut
+from ralphloop.views.snapshot import LoopView, TaskView
+
+WIDTH = 100
+ROWS = 40
+# Line ends and marks that turn the reading direction would let a title forge other lines.
+_BREAKS = "\n\r\t\v\f\x85\u2028\u2029"
+_TURNS = "\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+_UNSAFE = {
+    **dict.fromkeys([*range(0x20), *range(0x7F, 0xA0), *map(ord, _TURNS)], "\ufffd"),
+    **dict.fromkeys(map(ord, _BREAKS), " "),
+}
+
+
+def plain(text: str) -> str:
+    """The text on one line, without anything that a terminal would obey."""
+    return text.translate(_UNSAFE).encode("utf-8", "replace").decode("utf-8")
+
+
+def blocks(
+    views: Sequence[LoopView], *, now: float, width: int = WIDTH, rows: int = ROWS, table: bool = False
+) -> list[str]:
+    """One block of lines per loop, with its tasks where there is only one or one was named."""
+    lines: list[str] = []
+    for view in views:
+        if lines:
+            lines.append("")
+        lines += block(view, now=now, width=width)
+        if table and view.tasks:
+            lines += task_table(view, width=width, rows=rows - len(lines))
+    return lines
+
+
+def block(view: LoopView, *, now: float, width: int = WIDTH) -> list[str]:
+    where = os.path.relpath(os.path.dirname(view.path), view.root)
+    lines = [plain(_headline(view)), plain(f"  {view.layout} · {where} · {_owner(view)} · {_age(view, now)}")]
+    if view.fault:
+        lines.append("  the tasks cannot be read: " + _short(view.fault, width))
+    if view.detail and view.detail != view.fault:
+        lines.append("  why: " + _short(view.detail, width))
+    lines += ["  asks: " + _short(f"{task.id}: {task.question}", width) for task in _asking(view)]
+    hint = how_to_go_on(view, now=now)
+    return [*lines, "  " + plain(hint)] if hint else lines
+
+
+def _headline(view: LoopView) -> str:
+    state = view.outcome if view.outcome and view.state == "ended" else view.state
+    if view.outcome and view.state == "paused":
+        state = f"paused ({view.outcome})"
+    parts = [view.name, state, f"iteration {view.iteration}/{view.max_iterations}"]
+    parts.append(f"{view.done}/{view.total} done")
+    if view.next is not None:
+        parts.append("next " + view.next)
+    return " · ".join(parts)
+
+
+def _owner(view: LoopView) -> str:
+    return "session " + view.owner if view.owner else "no session yet"
+
+
+def _age(view: LoopView, now: float) -> str:
+    if not view.seen_at:
+        return "never seen"
+    what = "begun" if view.state == ARMED or view.seen_at == view.started_at else "last stop"
+    return f"{what} {age(now - view.seen_at)}"
+
+
+def age(seconds: float) -> str:
+    if seconds < 60:
+        return "just now"
+    return f"{_span(seconds)} ago"
+
+
+def _span(seconds: float) -> str:
+    hours = int(seconds // 3600)
+    if hours >= 48:
+        return f"{hours // 24} days"
+    return f"{hours} h" if hours >= 24 else duration(seconds)
+
+
+def _asking(view: LoopView) -> list[TaskView]:
+    return [task for task in view.tasks if task.question][:5]
+
+
+def how_to_go_on(view: LoopView, *, now: float) -> str:
+    """The one thing that the person can do next, if anything."""
+    name = view.name
+    if view.requested:
+        return f"a {view.requested} was asked for; it holds at the next stop."
+    if view.is_orphaned(now):
+        return f"no stop for {_span(now - view.seen_at)}; `ralphloop resume {name} --adopt`"
+    if view.state == ARMED:
+        return "binds to the next session started here, or to the one that gets the loop's prompt."
+    if view.live or view.outcome in (COMPLETE, CANCELLED):
+        return ""
+    return _hint(view, now)
+
+
+def _hint(view: LoopView, now: float) -> str:
+    name = view.name
+    if view.outcome == NEEDS_INPUT:
+        return "`ralphloop answer ID TEXT`, then send the session any message."
+    if view.outcome == AWAITING_APPROVAL:
+        return "goes on by itself at the next stop after the approval."
+    if view.outcome == RATE_LIMITED:
+        left = (view.resume_at or now) - now
+        wait = f"not before {_span(left)} from now" if left > 60 else "now"
+        return f"goes on at your next message in its session ({wait})."
+    if view.outcome == LIMIT and view.iteration >= view.max_iterations:
+        more = view.iteration + max(15, view.total - view.done)
+        return f"`ralphloop resume {name} --max-iterations {more}` goes on."
+    repair = "repair the list, then " if view.outcome == FAILED else ""
+    return f"{repair}`ralphloop resume {name}` goes on."
+
+
+def task_table(view: LoopView, *, width: int, rows: int) -> list[str]:
+    """Id, state, attempts and title of each task; of a long list the part around the next one."""
+    first, last = _window(view, max(rows, 8))
+    shown = view.tasks[first:last]
+    ids = [_short(task.id, 24) for task in shown]
+    wide = max(len(text) for text in ids)
+    states = max(len(task.state) for task in shown)
+    lines = [f"  … {first} before"] if first else []
+    for text, task in zip(ids, shown):  # noqa: B905 - `strict` needs Python 3.10
+        tries = str(task.attempts) if task.attempts else "-"
+        row = f"  {_sign(task)} {text:<{wide}}  {task.state:<{states}}  {tries:>2}  "
+        lines.append(row + _short(task.title, max(20, width - len(row))))
+    more = len(view.tasks) - last
+    return [*lines, f"  … and {more} more"] if more else lines
+
+
+def _window(view: LoopView, rows: int) -> tuple[int, int]:
+    if len(view.tasks) <= rows:
+        return 0, len(view.tasks)
+    at = next((place for place, task in enumerate(view.tasks) if task.id == view.next), 0)
+    first = max(0, min(at - 2, len(view.tasks) - rows))
+    return first, first + rows
+
+
+def _sign(task: TaskView) -> str:
+    if task.state == OPEN:
+        return "☐"
+    return "?" if task.state == ASKED else "✓" if task.state not in ("skipped", "set_aside") else "–"
+
+
+def _short(text: str, most: int) -> str:
+    return cut(plain(" ".join(text.split())), most)

@@ -1,0 +1,140 @@
+"""A git project with a home of its own, in which the command line and the hook run as real processes."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+PACKAGE = Path(__file__).resolve().parents[2] / "src" / "ralphloop"
+SESSION = "11111111-1111-4111-8111-111111111111"
+OTHER = "22222222-2222-4222-8222-222222222222"
+
+
+class Done(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+    @property
+    def data(self) -> Any:
+        return json.loads(self.out)
+
+
+class Project:
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder.resolve()
+        self.root = self.folder / "project"
+        self.home = self.folder / "home"
+        self.bin = self.folder / "bin"
+        for made in (self.root, self.home, self.bin):
+            made.mkdir()
+        subprocess.run(["git", "init", "--quiet", str(self.root)], check=True, env=self.env())
+
+    def env(self, extra: Mapping[str, str] | None = None) -> dict[str, str]:
+        path = os.pathsep.join([str(self.bin), "/usr/bin", "/bin"])
+        return {"PATH": path, "HOME": str(self.home), "LANG": "C.UTF-8", **(extra or {})}
+
+    def argv(self, *words: str) -> list[str]:
+        return [sys.executable, "-m", "ralphloop", *words]
+
+    def run(
+        self,
+        *words: str,
+        stdin: bytes = b"",
+        env: Mapping[str, str] | None = None,
+        cwd: Path | None = None,
+    ) -> Done:
+        done = subprocess.run(
+            self.argv(*words),
+            input=stdin,
+            env=self.env(env),
+            cwd=cwd or self.root,
+            capture_output=True,
+            timeout=60,
+        )
+        return Done(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+    def fine(self, *words: str, **options: Any) -> str:
+        """The output of a command that must succeed without a word on stderr."""
+        done = self.run(*words, **options)
+        assert (done.code, done.err) == (0, ""), done
+        return done.out
+
+    def refused(self, *words: str, **options: Any) -> str:
+        """The one line of a command that must fail with exit code 1 and write nothing."""
+        before = self.digest()
+        done = self.run(*words, **options)
+        assert (done.code, done.out) == (1, ""), done
+        assert done.err.startswith("ralphloop: "), done
+        assert done.err.count("\n") == 1, done
+        assert self.digest() == before
+        return done.err
+
+    def stop(self, session: str = SESSION, **payload: Any) -> dict[str, Any] | None:
+        """Let a session stop here, through the launcher that clients run; its answer."""
+        event = {"hook_event_name": "Stop", "session_id": session, "cwd": str(self.root), **payload}
+        done = subprocess.run(
+            [sys.executable, "-I", "-S", str(PACKAGE / "hook" / "launch.py"), "settings"],
+            input=json.dumps(event).encode(),
+            env=self.env(),
+            cwd=self.root,
+            capture_output=True,
+            timeout=60,
+            check=True,
+        )
+        return json.loads(done.stdout) if done.stdout else None
+
+    def new(self, name: str = "shop", tasks: int = 3) -> Path:
+        listed = "".join(f"- Task {number}\n" for number in range(1, tasks + 1))
+        self.fine("new", name, "--from", "-", stdin=listed.encode())
+        return self.root / ".ralph" / "loops" / name
+
+    def begin(self, name: str = "shop", *words: str, tasks: int = 3, session: str = SESSION) -> Path:
+        folder = self.new(name, tasks)
+        self.fine("start", name, "--session", session, *words)
+        return folder
+
+    def write(self, path: str, text: str) -> Path:
+        file = self.root / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+        return file
+
+    def spec(self, name: str = "login", *, phase: str = "execution", tasks: str | None = None) -> Path:
+        """A specum spec with three boxes."""
+        self.write("specs/.current-spec", name + "\n")
+        boxes = "- [ ] 1.1 Form\n- [ ] 1.2 Check\n- [ ] 1.3 Errors\n"
+        self.write(f"specs/{name}/tasks.md", boxes if tasks is None else tasks)
+        state = {"phase": phase, "taskIndex": 0, "totalTasks": 3, "globalIteration": 1}
+        return self.write(f"specs/{name}/.ralph-state.json", json.dumps(state, indent=2) + "\n").parent
+
+    def status(self) -> dict[str, Any]:
+        """The only loop here, as a script sees it."""
+        (loop,) = json.loads(self.fine("status", "--json"))["loops"]
+        assert isinstance(loop, dict)
+        return loop
+
+    def program(self, name: str, script: str) -> Path:
+        file = self.bin / name
+        file.write_text(script, encoding="utf-8")
+        file.chmod(0o755)
+        return file
+
+    def digest(self) -> dict[str, str]:
+        """Every file of the project and the home: its mode, time and content. Empty locks say nothing."""
+        found: dict[str, str] = {}
+        for top in (self.root, self.home):
+            for path in sorted(top.rglob("*")):
+                if path.name == "lock" and not path.stat().st_size:
+                    continue
+                stat = path.lstat()
+                held = path.read_bytes() if path.is_file() else b""
+                moment = stat.st_mtime_ns if path.is_file() else 0
+                found[str(path)] = f"{stat.st_mode} {moment} {hashlib.sha256(held).hexdigest()}"
+        return found

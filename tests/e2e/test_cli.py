@@ -1,0 +1,220 @@
+"""The command line as a whole: exit codes, help, and what happens when something goes wrong."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from e2e.cli_project import SESSION, Project
+from ralphloop.cli.main import COMMANDS
+from ralphloop.version import VERSION
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    return Project(tmp_path)
+
+
+def test_without_arguments_the_status_is_shown(project: Project) -> None:
+    project.begin()
+    assert project.fine() == project.fine("status")
+
+
+def test_the_version_is_the_packages(project: Project) -> None:
+    assert project.fine("--version") == f"ralphloop {VERSION}\n"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("bogus",),
+        ("--bogus",),
+        ("status", "--bogus"),
+        ("start", "--max-iterations"),
+        ("start", "--max-iterations", "0"),
+        ("start", "--max-iterations=-3"),
+        ("start", "--max-iterations=1e3"),
+        ("start", "--max-iter", "3"),
+        ("start", "--continue-with", "force"),
+        ("start", "--session", ""),
+        ("start", "a", "b"),
+        ("new",),
+        ("done",),
+        ("ask", "F1"),
+        ("answer", "F1"),
+        ("skip",),
+    ],
+)
+def test_wrong_usage_exits_2_and_writes_nothing(project: Project, words: tuple[str, ...]) -> None:
+    project.new()
+    before = project.digest()
+    done = project.run(*words)
+    assert (done.code, done.out) == (2, "")
+    assert "usage: ralphloop" in done.err
+    assert project.digest() == before
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_of_every_command_shows_examples(project: Project, command: str) -> None:
+    told = project.fine(command, "--help")
+    assert "examples:" in told or "example:" in told
+    assert f"ralphloop {command}" in told
+
+
+def test_help_lists_every_command(project: Project) -> None:
+    told = project.fine("--help")
+    assert all(f"\n    {name} " in told for name in COMMANDS)
+
+
+def test_only_the_chosen_commands_module_is_imported(project: Project) -> None:
+    code = (
+        "import sys; from ralphloop.cli import main; sys.argv[1:] = ['status']; main.entry();"
+        "print([name for name, _ in main.COMMANDS.values() if name in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=project.env(), cwd=project.root, capture_output=True, check=True
+    )
+    assert done.stdout.decode().splitlines()[-1] == "['ralphloop.cli.status']"
+
+
+def test_a_bug_exits_3_and_names_a_report(project: Project) -> None:
+    code = (
+        "import sys; from ralphloop.cli import main, status; sys.argv[1:] = ['status']\n"
+        "def run(args): raise RuntimeError('two\\nlines')\n"
+        "status.run = run; sys.exit(main.entry())"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=project.env(), cwd=project.root, capture_output=True
+    )
+    assert (done.returncode, done.stdout) == (3, b"")
+    told = done.stderr.decode()
+    assert told.count("\n") == 1
+    report = Path(told.split()[-1])
+    assert report.parent == project.home / ".local/state/ralphloop/reports"
+    assert "RuntimeError" in report.read_text(encoding="utf-8")
+
+
+def test_a_file_that_cannot_be_opened_is_an_expected_error(project: Project) -> None:
+    assert "nowhere.md: No such file or directory" in project.refused("new", "shop", "--from", "nowhere.md")
+
+
+def test_a_closed_pipe_ends_quietly(project: Project) -> None:
+    project.begin(tasks=3)
+    for command in ("log", "status", "status --json"):
+        line = f"{sys.executable} -m ralphloop {command} | :"
+        done = subprocess.run(
+            ["bash", "-c", f"{line}; exit ${{PIPESTATUS[0]}}"],
+            env=project.env(),
+            cwd=project.root,
+            capture_output=True,
+        )
+        assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_ctrl_c_exits_130_without_a_word(project: Project) -> None:
+    project.begin()
+    process = subprocess.Popen(
+        project.argv("log", "-f"),
+        env=project.env(),
+        cwd=project.root,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    assert b"arm" in process.stdout.readline()
+    time.sleep(0.3)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=20)
+    assert (process.returncode, out, err) == (130, b"", b"")
+
+
+def test_a_folder_that_is_gone_is_an_expected_error(project: Project) -> None:
+    gone = project.root / "gone"
+    gone.mkdir()
+    line = f"rmdir ../gone; exec {sys.executable} -m ralphloop status"
+    done = subprocess.run(["sh", "-c", line], env=project.env(), cwd=gone, capture_output=True)
+    assert done.returncode == 1
+    assert done.stderr.decode() == "ralphloop: the current folder is gone; change to your project first.\n"
+
+
+def test_a_terminal_without_utf8_is_no_reason_to_fail(project: Project) -> None:
+    project.begin()
+    done = project.run("status", env={"PYTHONIOENCODING": "ascii"})
+    assert done.code == 0
+    assert "? F1" in done.out
+
+
+@pytest.mark.parametrize("command", ["status", "pause", "resume", "cancel", "log"])
+def test_an_unknown_name_is_refused_with_those_that_are_known(project: Project, command: str) -> None:
+    project.begin()
+    assert "there is no loop cart here; known here: shop." in project.refused(command, "cart")
+
+
+@pytest.mark.parametrize("words", [("pause",), ("resume",), ("cancel",), ("done", "F1"), ("log",)])
+def test_without_any_loop_start_is_named(project: Project, words: tuple[str, ...]) -> None:
+    assert f"no loop is under way in {project.root}; `ralphloop start` begins one." in project.refused(*words)
+
+
+def test_among_several_loops_the_sessions_own_is_meant(project: Project) -> None:
+    project.begin("one")
+    project.begin("two", session="other")
+    assert "name one of: " in project.refused("pause")
+    assert "two is paused" in project.fine("pause", env={"CLAUDE_CODE_SESSION_ID": "other"})
+    assert "one is cancelled" in project.fine("cancel", "features-one")
+
+
+def test_a_loop_is_found_from_a_subfolder_and_from_a_worktree(project: Project) -> None:
+    project.begin()
+    below = project.root / "src" / "deep"
+    below.mkdir(parents=True)
+    identity = ["-c", "user.name=T", "-c", "user.email=t@example.invalid"]
+    commit = ["git", *identity, "commit", "--quiet", "--allow-empty", "-m", "start"]
+    subprocess.run(commit, cwd=project.root, env=project.env(), check=True)
+    tree = project.folder / "tree"
+    add = ["git", "worktree", "add", "--quiet", str(tree)]
+    subprocess.run(add, cwd=project.root, env=project.env(), check=True, capture_output=True)
+    assert project.fine("status", cwd=below) == project.fine("status", cwd=tree) == project.fine("status")
+
+
+def _examples() -> list[tuple[str, str]]:
+    found = []
+    for command in COMMANDS:
+        told = subprocess.run(
+            [sys.executable, "-m", "ralphloop", command, "--help"], capture_output=True, text=True, check=True
+        ).stdout
+        lines = told.partition("examples:\n")[2].splitlines()
+        found += [(command, line.strip()) for line in lines if "ralphloop " in line and line.startswith("  ")]
+    return found
+
+
+@pytest.mark.parametrize(("command", "line"), [e for e in _examples() if e[0] != "demo"])
+def test_examples_of_the_help_work_as_they_stand(project: Project, command: str, line: str) -> None:
+    """Each in a project where its subject exists: a loop `shop`, a spec `login`, a question about F2."""
+    project.program("ralphloop", f'#!/bin/sh\nexec {sys.executable} -m ralphloop "$@"\n')
+    project.program("claude", "#!/bin/sh\nexit 0\n")
+    project.write("ideas.md", "- Log in\n- Log out\n")
+    project.write("stop.json", f'{{"hook_event_name": "Stop", "session_id": "{SESSION}"}}')
+    if command == "start":
+        project.new()
+    elif command != "new":
+        project.begin()
+        project.spec()
+        project.fine("start", "login", "--session", "other")
+        project.fine("ask", "F2", "Which?", "--loop", "shop")
+    if command == "resume":
+        project.fine("pause", "shop")
+    words = ["timeout", "--preserve-status", "-s", "INT", "3", "sh", "-c", line]
+    env = project.env({} if command == "start" else {"CLAUDE_CODE_SESSION_ID": SESSION})
+    done = subprocess.run(words, env=env, cwd=project.root, capture_output=True, timeout=30)
+    assert done.stderr == b""
+    assert done.returncode == (130 if " -f" in line else 0)
+
+
+def test_a_place_that_cannot_be_written_is_an_expected_error(project: Project) -> None:
+    project.write(".ralph", "a file where a folder has to be")
+    assert "Check that this path exists and that you may use it." in project.refused("new", "shop")

@@ -1,0 +1,167 @@
+"""The command `new`: what it creates, from what, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from e2e.cli_project import Project
+from ralphloop.tasklists import progress
+
+CORPUS = {
+    "single quotes": "it's a 'shop'",
+    "double quotes": 'say "hello"',
+    "command substitution": "$(touch pwned) `touch pwned` ${HOME}",
+    "separators": "a; touch pwned && b | c > d",
+    "globs": "* ? [a-z] {a,b} ~",
+    "backslashes": "a\\b\\n\\\\",
+    "newlines": "first\n\nsecond\n",
+    "carriage returns": "first\r\nsecond\r\n",
+    "tabs and spaces": "\t two  spaces \t",
+    "emoji": "ship it 🚀 – größer, 日本語, \u202eright to left",
+    "front matter": "---\nname: x\n---\n# Title",
+    "template markers": "{{name}} {{goal}} {{list}} {name} %s %(x)s",
+    "looks like JSON": '{"decision": "block"}',
+    "a fence": "```sh\nrm -rf /\n```",
+    "control characters": "bell \x07 escape \x1b[31m",
+    "one megabyte": "All of it. " * 95_326,
+}
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    return Project(tmp_path)
+
+
+def test_new_creates_a_list_notes_and_a_prompt(project: Project) -> None:
+    told = project.fine("new", "shop", "--goal", "A web shop")
+    folder = project.root / ".ralph" / "loops" / "shop"
+    assert sorted(file.name for file in folder.iterdir()) == [
+        "RALPH_PROMPT.md",
+        "feature_list.json",
+        "progress.txt",
+    ]
+    assert json.loads((folder / "feature_list.json").read_text(encoding="utf-8")) == {"features": []}
+    notes = (folder / "progress.txt").read_text(encoding="utf-8")
+    assert notes.startswith("Status: NOT_STARTED\nIteration: 1\n")
+    assert progress.number(notes, progress.MAX_ITERATIONS) is None
+    prompt = (folder / "RALPH_PROMPT.md").read_text(encoding="utf-8")
+    assert "\nA web shop\n" in prompt
+    assert "`.ralph/loops/shop/feature_list.json`" in prompt
+    assert "{{" not in prompt
+    assert "write its features into .ralph/loops/shop/feature_list.json" in told
+
+
+@pytest.mark.parametrize("goal", CORPUS.values(), ids=CORPUS.keys())
+def test_any_goal_reaches_the_prompt_byte_by_byte(project: Project, goal: str) -> None:
+    data = goal.encode()
+    project.fine("new", "stdin", "--goal", "-", stdin=data)
+    text = (project.root / ".ralph/loops/stdin/RALPH_PROMPT.md").read_bytes()
+    assert text.count(data) >= 1
+    if len(data) < 100_000:
+        project.fine("new", "argument", "--goal=" + goal)
+        said = (project.root / ".ralph/loops/argument/RALPH_PROMPT.md").read_bytes()
+        assert said == text.replace(b"# Loop stdin", b"# Loop argument").replace(
+            b"loops/stdin/", b"loops/argument/"
+        )
+    assert not list(project.root.rglob("pwned"))
+
+
+def test_a_goal_that_is_not_utf8_keeps_its_bytes(project: Project) -> None:
+    project.fine("new", "shop", "--goal", "-", stdin=b"\xff\xfe raw")
+    assert b"\n\xff\xfe raw\n" in (project.root / ".ralph/loops/shop/RALPH_PROMPT.md").read_bytes()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"features":[{"id":"A","description":"one","passes":false}]}',
+        '\ufeff[ {"description": "é", "x": {"y": 1}} ]\r\n\r\n',
+        '{\n\t"version" : 2,\n\t"features" : [ ]\n}',
+    ],
+)
+def test_a_feature_list_is_copied_byte_by_byte(project: Project, text: str) -> None:
+    project.write("mine.json", text)
+    project.fine("new", "shop", "--from", "mine.json")
+    copy = (project.root / ".ralph/loops/shop/feature_list.json").read_bytes()
+    assert copy == (project.root / "mine.json").read_bytes()
+
+
+def test_a_markdown_list_becomes_features_with_steps(project: Project) -> None:
+    text = (
+        "# Ideas\n\nSome words.\n\n"
+        "- [x] Log in\n  with a name\n  - a form\n    with two fields\n  1. an error\n"
+        "* Log out\n\n    deeper text\n\n"
+        "A paragraph.\n\n"
+        "- [ ] Search\n"
+        "```\n- not a task\n```\n"
+        "1. Pay\n2) Ship\n"
+    )
+    project.fine("new", "shop", "--from", "-", stdin=text.encode())
+    data = json.loads((project.root / ".ralph/loops/shop/feature_list.json").read_text(encoding="utf-8"))
+    found = [(f["id"], f["description"], f["steps"], f["passes"]) for f in data["features"]]
+    assert found == [
+        ("F1", "Log in with a name", ["a form with two fields", "an error"], True),
+        ("F2", "Log out deeper text", [], False),
+        ("F3", "Search", [], False),
+        ("F4", "Pay", [], False),
+        ("F5", "Ship", [], False),
+    ]
+
+
+def test_new_says_how_many_features_there_are_and_what_is_next(project: Project) -> None:
+    done = project.run("new", "shop", "--from", "-", "--json", stdin=b"- a\n- b\n")
+    assert done.data == {
+        "name": "shop",
+        "folder": ".ralph/loops/shop",
+        "features": 2,
+        "next": "ralphloop start shop",
+    }
+
+
+def test_a_subfolder_uses_the_projects_root(project: Project) -> None:
+    below = project.root / "src"
+    below.mkdir()
+    assert "Created ../.ralph/loops/shop" in project.fine("new", "shop", cwd=below)
+    assert (project.root / ".ralph/loops/shop").is_dir()
+
+
+def test_outside_any_project_the_folder_itself_is_used(project: Project) -> None:
+    plain = project.home / "plain"
+    plain.mkdir()
+    project.fine("new", "shop", cwd=plain)
+    assert (plain / ".ralph/loops/shop/feature_list.json").is_file()
+
+
+@pytest.mark.parametrize(
+    "name", ["", ".hidden", "-dash", "a/b", "../up", "a b", "x" * 65, "é", "a\nb", "$(id)"]
+)
+def test_a_name_that_is_no_folder_name_is_refused(project: Project, name: str) -> None:
+    assert "cannot be a loop's name" in project.refused("new", "--", name)
+
+
+def test_a_name_that_exists_is_refused(project: Project) -> None:
+    project.new("shop")
+    assert "exists already; choose another name" in project.refused("new", "shop")
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (b'{"features": [', "stdin cannot be used: feature_list.json is not JSON: "),
+        (b'{"tasks": []}', "feature_list.json has no array of features."),
+        (b'{"features": [1]}', "Feature 1 in feature_list.json is not an object."),
+        (b'{"features": [{"id": "A"}, {"id": "A"}]}', "have the id A."),
+        (b"Just words.\n", "stdin has no list: each top-level line such as `- Log in` becomes a feature."),
+        (b"", "stdin has no list"),
+        (b"- caf\xe9\n", "stdin is not UTF-8 text (byte 5)"),
+    ],
+)
+def test_a_list_that_cannot_be_used_is_refused(project: Project, text: bytes, told: str) -> None:
+    assert told in project.refused("new", "shop", "--from", "-", stdin=text)
+
+
+def test_stdin_is_not_read_twice(project: Project) -> None:
+    assert "not both" in project.refused("new", "shop", "--from", "-", "--goal", "-", stdin=b"- a\n")

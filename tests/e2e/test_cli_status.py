@@ -1,0 +1,170 @@
+"""The command `status`: what people and scripts see, and that it never writes."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from e2e.cli_project import OTHER, SESSION, Project
+
+LOOP = {
+    "id": str,
+    "layout": str,
+    "state": str,
+    "outcome": (str, type(None)),
+    "iteration": int,
+    "max_iterations": int,
+    "done": int,
+    "total": int,
+    "next": (str, type(None)),
+    "owner": (str, type(None)),
+    "tasks": list,
+}
+TASK = {"id": str, "title": str, "state": str, "attempts": int}
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    return Project(tmp_path)
+
+
+def test_the_keys_that_scripts_rely_on_are_there(project: Project) -> None:
+    project.begin("one")
+    project.begin("two", session=OTHER)
+    project.fine("cancel", "two")
+    data = json.loads(project.fine("status", "--json"))
+    assert [loop["name"] for loop in data["loops"]] == ["one", "two"]
+    for loop in data["loops"]:
+        assert {key for key, kind in LOOP.items() if not isinstance(loop[key], kind)} == set()
+        for task in loop["tasks"]:
+            assert set(task) == set(TASK)
+            assert all(isinstance(task[key], kind) for key, kind in TASK.items())
+    first = data["loops"][0]
+    assert (first["state"], first["next"], first["done"], first["total"]) == ("running", "F1", 0, 3)
+    assert (first["iteration"], first["max_iterations"], first["owner"]) == (1, 15, SESSION)
+
+
+def test_without_loops_the_list_is_empty(project: Project) -> None:
+    assert json.loads(project.fine("status", "--json")) == {"loops": [], "unowned": []}
+    assert project.fine("status") == "No loop and no task list here. `ralphloop new NAME` creates one.\n"
+
+
+def test_status_never_writes(project: Project) -> None:
+    project.begin()
+    project.spec()
+    (project.root / ".ralph/loops/shop/feature_list.json").write_text('[{"id": "F1", "passes": true}]')
+    before = project.digest()
+    for words in (("status",), ("status", "shop"), ("status", "--json"), ("log",)):
+        project.fine(*words)
+    assert project.digest() == before
+
+
+def test_one_loop_is_shown_with_its_tasks(project: Project) -> None:
+    project.begin()
+    project.stop()
+    project.fine("done", "F1")
+    told = project.fine("status").splitlines()
+    assert told[0] == "shop · running · iteration 2/15 · 1/3 done · next F2"
+    assert told[1] == f"  features · .ralph/loops/shop · session {SESSION} · last stop just now"
+    assert [line.split() for line in told[2:]] == [
+        ["✓", "F1", "unverified", "-", "Task", "1"],
+        ["☐", "F2", "open", "-", "Task", "2"],
+        ["☐", "F3", "open", "-", "Task", "3"],
+    ]
+
+
+def test_among_several_loops_a_named_one_has_its_tasks(project: Project) -> None:
+    project.begin("one")
+    project.begin("two", session=OTHER)
+    assert "Task 1" not in project.fine("status")
+    assert "Task 1" in project.fine("status", "two")
+
+
+def test_a_long_list_is_cut_to_what_fits(project: Project) -> None:
+    project.begin(tasks=200)
+    told = project.fine("status", env={"LINES": "30", "COLUMNS": "80"}).splitlines()
+    assert len(told) <= 30
+    assert re.fullmatch(r"  … and \d+ more", told[-1])
+
+
+def test_lists_that_nobody_owns_say_how_to_start(project: Project) -> None:
+    project.new("shop")
+    project.spec("login")
+    told = project.fine("status")
+    assert "unowned: shop (features) … `ralphloop start shop`" in told
+    assert "unowned: login (specum) … `ralphloop start login`" in told
+    found = json.loads(project.fine("status", "--json"))["unowned"]
+    assert [(entry["name"], entry["layout"]) for entry in found] == [
+        ("shop", "features"),
+        ("login", "specum"),
+    ]
+
+
+def test_a_copied_project_has_no_owner(project: Project) -> None:
+    project.begin()
+    copy = project.folder / "copy"
+    shutil.copytree(project.root, copy)
+    assert project.fine("status", cwd=copy) == "unowned: shop (features) … `ralphloop start shop`\n"
+
+
+def test_a_finished_or_disabled_list_is_not_offered(project: Project) -> None:
+    project.fine("new", "shop", "--from", "-", stdin=b"- [x] a\n")
+    project.spec("login")
+    project.write(".claude/ralph-specum.local.md", "---\nenabled: false\n---\n")
+    assert json.loads(project.fine("status", "--json"))["unowned"] == []
+
+
+def test_a_loop_without_a_stop_for_a_day_is_orphaned(project: Project) -> None:
+    project.begin()
+    for file in [*project.root.rglob("loop.json"), *project.home.rglob("loop.json")]:
+        state = json.loads(file.read_text(encoding="utf-8"))
+        state["seen_at"] = time.time() - 26 * 3600 - 60
+        file.write_text(json.dumps(state), encoding="utf-8")
+    assert "no stop for 26 h; `ralphloop resume shop --adopt`" in project.fine("status")
+    assert project.status()["orphaned"] is True
+
+
+def test_nothing_in_a_task_reaches_the_terminal_as_a_command(project: Project) -> None:
+    evil = "a\x1b]0;owned\x07\x1b[2Jb\x9b31mc\r\nfake · running\u202e\x00\x7f"
+    listed = [{"id": "\x1b[31mX", "description": evil, "needs_human": evil}, {"id": "B", "passes": True}]
+    project.write(".ralph/loops/shop/feature_list.json", json.dumps(listed))
+    project.fine("start", "--session", "\x1b[1mS")
+    project.stop("\x1b[1mS")
+    for words in (("status",), ("status", "shop"), ("log",), ("pause",), ("resume",), ("cancel",)):
+        told = project.fine(*words)
+        assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", told), words
+        assert "\nfake" not in told
+
+
+def test_a_list_with_bytes_that_are_not_utf8_is_shown(project: Project) -> None:
+    file = project.write(".ralph/loops/shop/feature_list.json", "")
+    file.write_bytes(b'[{"id": "A", "description": "caf\xe9"}]')
+    project.fine("start")
+    assert "caf?" in project.fine("status")
+    assert json.loads(project.fine("status", "--json"))["loops"][0]["tasks"][0]["title"] == "caf?"
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"state": 1}', "\x00"])
+def test_a_damaged_state_is_read_from_its_copy(project: Project, text: str) -> None:
+    project.begin()
+    (file,) = project.root.rglob("loop.json")
+    file.write_text(text, encoding="utf-8")
+    assert project.status()["state"] == "running"
+
+
+def test_older_loops_are_counted_and_not_shown(project: Project) -> None:
+    project.new()
+    for _ in range(5):
+        project.fine("start")
+        project.fine("cancel")
+    told = project.fine("status")
+    assert told.count("shop · cancelled") == 3
+    assert "… and 2 older (" in told
+    data: dict[str, Any] = json.loads(project.fine("status", "--json"))
+    assert len(data["loops"]) == 5

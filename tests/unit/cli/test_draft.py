@@ -1,0 +1,54 @@
+"""Features made from a Markdown list."""
+
+from __future__ import annotations
+
+import pytest
+
+from ralphloop.cli.draft import from_markdown, from_text
+from ralphloop.cli.errors import UserError
+
+
+def titles(text: str) -> list[str]:
+    return [str(feature["description"]) for feature in from_markdown(text)]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("- a\n- b", ["a", "b"]),
+        ("* a\r\n* b\r\n", ["a", "b"]),
+        ("+ a\n1. b\n2) c\n10. d", ["a", "b", "c", "d"]),
+        ("  - a\n  - b\n", ["a", "b"]),
+        ("\ufeff- a", ["a"]),
+        ("# Title\n\n- a\n\n## More\n- b", ["a", "b"]),
+        ("- [ ] a\n- [x] b\n- [link](x) c", ["a", "b", "[link](x) c"]),
+        ("-\n- \n-a\n1.5 b\n**bold**\n---\n", []),
+        ("```\n- a\n```\n- b\n<!--\n- c\n-->", ["b"]),
+    ],
+)
+def test_each_item_at_the_top_is_a_feature(text: str, expected: list[str]) -> None:
+    assert titles(text) == expected
+
+
+def test_items_below_are_steps_and_wrapped_lines_belong_above() -> None:
+    (feature,) = from_markdown("- a\n  more\n  - one\n    more\n    - two\n")
+    assert feature == {"id": "F1", "description": "a more", "steps": ["one more", "two"], "passes": False}
+
+
+def test_code_inside_an_item_keeps_its_lines() -> None:
+    (feature,) = from_markdown("- run\n  ```\n  - make\n  ```\n")
+    assert feature["description"] == "run\n```\n- make\n```"
+
+
+def test_text_after_a_paragraph_belongs_to_no_feature() -> None:
+    (feature,) = from_markdown("- a\n\nA paragraph\n    code of its own\n")
+    assert (feature["description"], feature["steps"]) == ("a", [])
+
+
+def test_a_text_that_begins_with_a_link_is_markdown() -> None:
+    assert from_text("ideas.md", "[home](x)\n- a\n").total == 1
+
+
+def test_a_json_name_is_json() -> None:
+    with pytest.raises(UserError, match="is not JSON"):
+        from_text("list.json", "- a\n")

@@ -1,0 +1,68 @@
+"""Entries of the journal as lines for people."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from ralphloop.views.journal import line
+
+
+@pytest.fixture(autouse=True)
+def _in_utc(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv("TZ", "UTC")
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
+
+
+@pytest.mark.parametrize(
+    ("entry", "shown"),
+    [
+        ({"event": "arm", "session": None}, "arm           session none yet"),
+        ({"event": "bind", "session": "s1"}, "bind          session s1"),
+        (
+            {
+                "event": "stop",
+                "decision": "continue",
+                "rule": "go_on",
+                "iteration": 3,
+                "task": "F2",
+                "claimed": ["F1"],
+            },
+            "stop          continue (go_on), iteration 3, claimed F1, task F2",
+        ),
+        (
+            {
+                "event": "stop",
+                "decision": "allow",
+                "rule": "limits",
+                "iteration": 9,
+                "outcome": "limit",
+                "detail": "9 of 9",
+            },
+            "stop          allow (limits), iteration 9, outcome limit, detail 9 of 9",
+        ),
+        ({"event": "ask", "task": "F1", "question": "a\nb"}, "ask           task F1, question a b"),
+        ({"event": "busy"}, "busy"),
+    ],
+)
+def test_an_entry_is_one_line(entry: dict[str, Any], shown: str) -> None:
+    raw = json.dumps({"at": "2026-01-31T10:00:05.123Z", **entry})
+    assert line(raw) == "2026-01-31 10:00:05  " + shown
+
+
+@pytest.mark.parametrize("raw", ["", "{", "[]", "\x1b[2J"])
+def test_a_line_that_is_no_entry_is_shown_as_such(raw: str) -> None:
+    told = line(raw)
+    assert told.startswith("(not readable)")
+    assert "\x1b" not in told
+
+
+def test_a_stamp_that_is_no_time_is_shown_as_it_is() -> None:
+    assert line('{"at": "soon", "event": "busy"}') == "soon  busy"

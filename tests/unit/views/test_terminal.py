@@ -1,0 +1,175 @@
+"""Loops as text: every state with what to do next, against a fixed clock."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ralphloop.views import terminal
+from ralphloop.views.snapshot import LoopView, TaskView, in_order
+
+NOW = 1_800_000_000.0
+HOUR = 3600.0
+
+
+def task(number: int, state: str = "open", **values: Any) -> TaskView:
+    known = {"id": f"F{number}", "title": f"Task {number}", "state": state, "attempts": 0, "question": ""}
+    return TaskView(**{**known, **values})
+
+
+def view(**values: Any) -> LoopView:
+    known: dict[str, Any] = {
+        "id": "features-shop-20260101T000000Z",
+        "name": "shop",
+        "layout": "features",
+        "root": "/work",
+        "path": "/work/.ralph/loops/shop/feature_list.json",
+        "state": "running",
+        "outcome": None,
+        "detail": "",
+        "requested": "",
+        "iteration": 3,
+        "max_iterations": 30,
+        "done": 1,
+        "total": 3,
+        "next": "F2",
+        "owner": "s1",
+        "started_at": NOW - 2 * HOUR,
+        "seen_at": NOW - 120,
+        "resume_at": None,
+        "fault": "",
+        "tasks": (task(1, "unverified"), task(2, attempts=2), task(3)),
+    }
+    return LoopView(**{**known, **values})
+
+
+def block(**values: Any) -> list[str]:
+    return terminal.block(view(**values), now=NOW)
+
+
+def test_a_running_loop_needs_no_advice() -> None:
+    assert block() == [
+        "shop · running · iteration 3/30 · 1/3 done · next F2",
+        "  features · .ralph/loops/shop · session s1 · last stop 2 min ago",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("values", "headline", "advice"),
+    [
+        ({"state": "waiting"}, "shop · waiting", ""),
+        ({"state": "armed", "owner": None}, "shop · armed", "binds to the next session started here"),
+        ({"requested": "cancel"}, "shop · running", "a cancel was asked for; it holds at the next stop."),
+        ({"seen_at": NOW - 26 * HOUR}, "shop · running", "no stop for 26 h; `ralphloop resume shop --adopt`"),
+        ({"seen_at": NOW - 75 * HOUR}, "shop · running", "no stop for 3 days;"),
+        ({"state": "ended", "outcome": "complete"}, "shop · complete", ""),
+        ({"state": "ended", "outcome": "cancelled"}, "shop · cancelled", ""),
+        (
+            {"state": "paused", "outcome": "interrupted"},
+            "shop · paused (interrupted)",
+            "`ralphloop resume shop`",
+        ),
+        (
+            {"state": "paused", "outcome": "needs_input"},
+            "shop · paused (needs_input)",
+            "`ralphloop answer ID TEXT`",
+        ),
+        ({"state": "paused", "outcome": "awaiting_approval"}, "shop · paused", "goes on by itself"),
+        (
+            {"state": "paused", "outcome": "rate_limited"},
+            "shop · paused (rate_limited)",
+            "next message in its session (now)",
+        ),
+        (
+            {"state": "paused", "outcome": "rate_limited", "resume_at": NOW + 90 * 60},
+            "shop · paused (rate_limited)",
+            "(not before 1 h 30 min from now)",
+        ),
+        ({"state": "ended", "outcome": "stalled"}, "shop · stalled", "`ralphloop resume shop` goes on."),
+        ({"state": "ended", "outcome": "limit"}, "shop · limit", "`ralphloop resume shop` goes on."),
+        (
+            {"state": "ended", "outcome": "limit", "iteration": 30},
+            "shop · limit",
+            "`ralphloop resume shop --max-iterations 45` goes on.",
+        ),
+    ],
+)
+def test_each_state_says_what_to_do_next(values: dict[str, Any], headline: str, advice: str) -> None:
+    lines = block(**values)
+    assert lines[0].startswith(headline + " ")
+    assert lines[2:] == [] if not advice else advice in lines[-1]
+
+
+def test_why_and_what_is_asked_are_shown() -> None:
+    lines = block(
+        state="paused", outcome="needs_input", detail="F2", tasks=(task(2, "asked", question="Which\none?"),)
+    )
+    assert lines[2:] == [
+        "  why: F2",
+        "  asks: F2: Which one?",
+        "  `ralphloop answer ID TEXT`, then send the session any message.",
+    ]
+
+
+def test_tasks_that_cannot_be_read_are_said_once() -> None:
+    lines = block(fault="not JSON", detail="not JSON", tasks=())
+    assert lines[2:] == ["  the tasks cannot be read: not JSON"]
+
+
+def test_the_table_shows_state_attempts_and_title() -> None:
+    tasks = (task(1, "unverified"), task(2, attempts=2), task(3, "asked"), task(4, "skipped"))
+    assert terminal.task_table(view(tasks=tasks), width=80, rows=20) == [
+        "  ✓ F1  unverified   -  Task 1",
+        "  ☐ F2  open         2  Task 2",
+        "  ? F3  asked        -  Task 3",
+        "  – F4  skipped      -  Task 4",
+    ]
+
+
+def test_a_long_table_is_cut_around_the_next_task() -> None:
+    many = tuple(task(number) for number in range(1, 101))
+    lines = terminal.task_table(view(tasks=many, next="F50"), width=80, rows=10)
+    assert lines[0] == "  … 47 before"
+    assert lines[1].split()[1] == "F48"
+    assert lines[-1] == "  … and 43 more"
+    assert len(lines) == 12
+
+
+def test_a_wide_title_is_cut_to_the_width() -> None:
+    lines = terminal.task_table(view(tasks=(task(1, title="word " * 100),)), width=60, rows=10)
+    assert len(lines[0]) <= 60
+    assert lines[0].endswith(" …")
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("plain · ☐ é 日本 🚀", "plain · ☐ é 日本 🚀"),
+        ("a\nb\r\nc\td", "a b  c d"),
+        ("\x1b[31mred", "\ufffd[31mred"),
+        ("\x00\x07\x7f\x80\x9b\x9f", "\ufffd" * 6),
+        ("line\u2028para\u2029", "line para "),
+        ("abc\u202ecba\u2066x", "abc\ufffdcba\ufffdx"),
+        ("caf\udce9", "caf?"),
+    ],
+)
+def test_plain_text_has_nothing_that_a_terminal_obeys(text: str, shown: str) -> None:
+    assert terminal.plain(text) == shown
+
+
+def test_blocks_are_apart_by_an_empty_line() -> None:
+    lines = terminal.blocks([view(), view(name="cart")], now=NOW)
+    assert lines[2] == ""
+    assert lines[3].startswith("cart · ")
+
+
+def test_active_loops_come_first_then_the_newest() -> None:
+    views = [
+        view(id="old", state="ended", started_at=1.0),
+        view(id="paused", state="paused", started_at=5.0),
+        view(id="armed", state="armed", started_at=2.0),
+        view(id="new", state="ended", started_at=9.0),
+        view(id="running", started_at=3.0),
+    ]
+    assert [found.id for found in in_order(views)] == ["running", "armed", "new", "paused", "old"]
