@@ -1,0 +1,55 @@
+"""The built wheel: it holds everything that runs, and runs where nothing else is installed."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from e2e.client import REPOSITORY
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("wheel")
+    build = ["-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--no-index"]
+    subprocess.run(
+        [sys.executable, *build, "--wheel-dir", str(folder), str(REPOSITORY)], check=True, timeout=100
+    )
+    (built,) = folder.glob("*.whl")
+    return built
+
+
+def test_wheel_holds_what_is_not_python(wheel: Path) -> None:
+    names = zipfile.ZipFile(wheel).namelist()
+    for needed in (
+        "ralphloop/hook/guard.sh",
+        "ralphloop/cli/templates/RALPH_PROMPT.md",
+        "ralphloop/py.typed",
+    ):
+        assert needed in names
+
+
+def test_wheel_needs_nothing_else(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        (metadata,) = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]
+        assert "Requires-Dist" not in archive.read(metadata).decode()
+
+
+def test_demo_runs_from_the_unpacked_wheel(wheel: Path, tmp_path: Path) -> None:
+    """Unpacked with the mode that a zip gives: nothing is executable."""
+    site = tmp_path / "a site"
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(site)
+    env = {"HOME": str(tmp_path), "PATH": os.environ["PATH"], "PYTHONPATH": str(site)}
+    base = Path(sys.base_prefix) / "bin" / "python3"
+    done = subprocess.run(
+        [str(base), "-m", "ralphloop", "demo", "--fast"],
+        cwd=tmp_path, env=env, capture_output=True, text=True, check=False, timeout=100,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "outcome         complete" in done.stdout
