@@ -432,3 +432,16 @@ def test_a_broken_line_of_the_journal_is_shown_as_such(project: Project) -> None
     assert len(told) == 2
     assert told[1].startswith("(not readable) ")
     assert "\x1b" not in told[1]
+
+
+@pytest.mark.parametrize("words", [("done", "F1"), ("ask", "F1", "which one?")])
+def test_another_sessions_agent_does_not_speak_for_the_loop(project: Project, words: tuple[str, ...]) -> None:
+    project.begin()
+    assert "belongs to session" in project.refused(*words, env={"CLAUDE_CODE_SESSION_ID": OTHER})
+    project.fine(*words, env={"CLAUDE_CODE_SESSION_ID": SESSION})
+
+
+def test_a_question_does_not_bring_back_a_skipped_task(project: Project) -> None:
+    project.begin()
+    project.fine("skip", "F2")
+    assert "F2 is skipped already" in project.refused("ask", "F2", "really?")

@@ -6,7 +6,7 @@ import argparse
 
 from ralphloop.cli.book import opened, tally_line
 from ralphloop.cli.errors import UserError
-from ralphloop.cli.here import here, pick
+from ralphloop.cli.here import here, must_not_be_anothers, pick
 from ralphloop.cli.output import say, say_json
 from ralphloop.domain.model import CLOSED, SKIPPED
 
@@ -26,7 +26,9 @@ def run(args: argparse.Namespace) -> int:
     place = here()
     if not args.text.strip():
         raise UserError("the question is empty; say what you need to know.")
-    with opened(pick(place, args.loop)) as book:
+    loop = pick(place, args.loop)
+    must_not_be_anothers(place, loop)
+    with opened(loop) as book:
         state = book.ledger.state(book.task(args.id))
         if state in (*CLOSED, SKIPPED):
             raise UserError(f"{args.id} is {state} already; ask about an open task.")

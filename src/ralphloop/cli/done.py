@@ -7,7 +7,7 @@ import os
 
 from ralphloop.cli.book import Book, opened, show, tally_line
 from ralphloop.cli.errors import UserError
-from ralphloop.cli.here import here, pick
+from ralphloop.cli.here import here, must_not_be_anothers, pick
 from ralphloop.cli.output import say, say_json
 from ralphloop.domain.model import CLOSED, FEATURES, UNVERIFIED
 from ralphloop.store import tasks
@@ -26,7 +26,9 @@ examples:
 
 def run(args: argparse.Namespace) -> int:
     place = here()
-    with opened(pick(place, args.loop)) as book:
+    loop = pick(place, args.loop)
+    must_not_be_anothers(place, loop)
+    with opened(loop) as book:
         task = book.task(args.id)
         before = book.ledger.state(task)
         if before not in CLOSED or not task.done:

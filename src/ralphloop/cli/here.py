@@ -143,6 +143,14 @@ def _ids(loops: list[LoopFiles]) -> str:
     return ", ".join(loop.record.id for loop in loops)
 
 
+def must_not_be_anothers(place: Here, loop: LoopFiles) -> None:
+    """An agent speaks for its own session's loop only; the person, outside a client, for any."""
+    owner = loop.record.session
+    if place.session and owner and owner != place.session:
+        name = loop.record.name
+        raise UserError(f"the loop {name} belongs to session {owner}, not to this one ({place.session}).")
+
+
 def must_go_on(loop: LoopFiles, state: LoopState) -> None:
     """Refuse to change a loop that is over for good."""
     if state.outcome in FINAL:

@@ -132,11 +132,15 @@ class LoopFiles:
             files.write_text(os.path.join(self.kept, "cursor.json"), text)
 
     def journal(self, event: str, **facts: Any) -> None:
+        if not self.writes:
+            return
         entry = {"at": iso(time.time()), "event": event}
         entry.update(facts)
         files.append(self.path("journal.jsonl"), jsontext.render(entry) + "\n")
 
     def log(self, text: str) -> None:
+        if not self.writes:
+            return
         stamp = time.strftime("%Y-%m-%d %H:%M:%S")
         files.append(self.path("hook.log"), "[%s] %s\n" % (stamp, " ".join(text.split())))
 
