@@ -15,7 +15,7 @@ from ralphloop.cli.here import Here
 from ralphloop.cli.person import agent_in
 from ralphloop.domain import prompt
 from ralphloop.domain.model import CANCELLED, ENDED
-from ralphloop.hook.stop import words_for
+from ralphloop.hook.words import words_for
 from ralphloop.store import files, tasks
 from ralphloop.store.loop import LoopFiles
 from ralphloop.views.snapshot import state_of

@@ -9,7 +9,7 @@ from ralphloop.domain import jsontext, prompt
 from ralphloop.domain.model import ENDED, FAILED, INTERRUPTED, RATE_LIMITED
 from ralphloop.hook import claim, find, history, transcript, wire
 from ralphloop.hook.reset import instant
-from ralphloop.hook.stop import words_for
+from ralphloop.hook.words import words_for
 from ralphloop.store import arming, files, tasks
 from ralphloop.store.lock import BusyError
 from ralphloop.store.loop import iso

@@ -5,10 +5,7 @@ from __future__ import annotations
 import sys
 import time
 
-from ralphloop import system as os
-from ralphloop.domain import prompt
 from ralphloop.domain.decide import Situation, decide
-from ralphloop.domain.limits import CLIENT_CAP
 from ralphloop.domain.model import (
     CANCELLED,
     COMPLETE,
@@ -23,6 +20,7 @@ from ralphloop.domain.model import (
     status_word,
 )
 from ralphloop.hook import find, transcript, wire
+from ralphloop.hook.words import client_cap, words_for
 from ralphloop.store import files, tasks
 from ralphloop.store.lock import BusyError
 from ralphloop.store.loop import CANCEL
@@ -267,35 +265,3 @@ def _show(now: Stop, decision: Decision, work: Worklist) -> None:
         spec_folder.tidy(record, now=time.time())
         if state.outcome == COMPLETE and work.epic:
             spec_folder.close_epic(record, work.epic)
-
-
-def words_for(loop: LoopFiles, cwd: str, env: Mapping[str, str]) -> prompt.Words:
-    paths = loop.record.paths
-    listed = paths.get("list") or paths["tasks"]
-    if "tasks" in paths and not os.path.exists(listed):
-        listed = paths["state"]
-    notes = paths.get("progress") or os.path.join(os.path.dirname(listed), ".progress.md")
-    return prompt.Words(command=command(env), list_path=shown(listed, cwd), notes_path=shown(notes, cwd))
-
-
-def client_cap(env: Mapping[str, str]) -> int:
-    """Plain replies in a row that the client lets us block; 0 for no end."""
-    try:
-        return max(0, int(env.get("CLAUDE_CODE_STOP_HOOK_BLOCK_CAP", "") or CLIENT_CAP))
-    except ValueError:
-        return CLIENT_CAP
-
-
-def command(env: Mapping[str, str]) -> str:
-    """How the agent calls us: by name if that is on PATH, else in full."""
-    for folder in (env.get("PATH") or "").split(os.pathsep):
-        if folder and os.access(os.path.join(folder, "ralphloop"), os.X_OK):
-            return "ralphloop"
-    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    return "%s %s" % (prompt.shell_word(sys.executable or "python3"), prompt.shell_word(package))
-
-
-def shown(path: str, cwd: str) -> str:
-    """The path as short as it can be said from the session's folder."""
-    near = os.path.realpath(cwd).rstrip(os.sep) + os.sep
-    return path[len(near) :] if path.startswith(near) else path

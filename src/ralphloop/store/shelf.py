@@ -13,7 +13,7 @@ from ralphloop.domain import jsontext
 from ralphloop.domain.model import Limits
 from ralphloop.store import files
 from ralphloop.store.lock import Lock
-from ralphloop.tasklists.registry import TRUTH
+from ralphloop.tasklists.registry import NAMES, TRUTH
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -71,20 +71,27 @@ class Record:
         good = all(isinstance(data.get(key), str) for key in texts) and data["layout"] in TRUTH
         if not good or not isinstance(paths, dict) or not isinstance(session, (str, type(None))):
             raise ValueError("not an arming record")
-        named = [data["id"], *(paths.get(role) for role in TRUTH[data["layout"]])]
-        if not all(isinstance(text, str) and files.is_path(text) for text in named):
+        missing = [role for role in TRUTH[data["layout"]] if role not in paths]
+        if missing or not files.is_path(data["id"]) or not all(map(_is_place, paths, paths.values())):
             raise ValueError("not an arming record")
         return cls(
             data["id"],
             layout=data["layout"],
             name=data["name"],
             root=data["root"],
-            paths={str(role): str(path) for role, path in paths.items()},
+            paths=paths,
             limits=Limits.from_json(data.get("limits")),
             armed_at=data["armed_at"],
             session=session,
             continue_with="context" if data.get("continue_with") == "context" else "block",
         )
+
+
+def _is_place(role: str, path: object) -> bool:
+    """Whether the path can be that of such a file: a record is read again before it is obeyed."""
+    if not isinstance(path, str) or not files.is_path(path):
+        return False
+    return os.path.basename(path) in NAMES.get(role, ())
 
 
 class Shelf:

@@ -21,6 +21,16 @@ if TYPE_CHECKING:
 TRUTH = {FEATURES: ("list",), SPECUM: ("state", "tasks"), SPECKIT: ("state", "tasks")}
 
 
+# The only names that files of these roles can have.
+NAMES = {
+    "list": ("feature_list.json",),
+    "progress": ("progress.txt",),
+    "prompt": ("RALPH_PROMPT.md",),
+    "state": (".ralph-state.json", ".speckit-state.json"),
+    "tasks": ("tasks.md",),
+}
+
+
 def own_file(listed: Listed) -> str:
     return listed.paths[TRUTH[listed.layout][0]]
 

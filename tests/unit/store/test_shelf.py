@@ -32,7 +32,8 @@ def test_the_state_directory_is_the_users(env, folder):
 
 def test_a_record_survives_json():
     record = Record(
-        "L", layout="specum", name="n", root="/p", paths={"state": "/p/s", "tasks": "/p/t"},
+        "L", layout="specum", name="n", root="/p",
+        paths={"state": "/p/.ralph-state.json", "tasks": "/p/tasks.md"},
         limits=Limits(iterations=3), armed_at="t", session="S", continue_with="context",
     )  # fmt: skip
     again = Record.from_json(jsontext.parse_object(jsontext.render(record.to_json())))
@@ -44,7 +45,8 @@ def test_a_record_survives_json():
     [
         {"id": 5}, {"layout": "odd"}, {"layout": ["features"]}, {"root": None}, {"paths": []},
         {"session": 5},
-        {"name": None}, {"armed_at": 0}, {"paths": {}}, {"paths": {"list": 5}}, {"id": "a\0b"},
+        {"name": None}, {"armed_at": 0}, {"paths": {}}, {"paths": {"list": 5}},
+        {"paths": {"list": "/etc/passwd"}}, {"id": "a\0b"},
     ],
 )  # fmt: skip
 def test_a_record_of_the_wrong_shape_is_refused(project, wrong):

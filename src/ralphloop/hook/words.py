@@ -1,0 +1,47 @@
+"""What a reason must name: how the agent calls us, where the files are, and how often it may be sent on."""
+
+from __future__ import annotations
+
+import sys
+
+from ralphloop import system as os
+from ralphloop.domain import prompt
+from ralphloop.domain.limits import CLIENT_CAP
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Mapping
+
+    from ralphloop.store.loop import LoopFiles
+
+
+def words_for(loop: LoopFiles, cwd: str, env: Mapping[str, str]) -> prompt.Words:
+    paths = loop.record.paths
+    listed = paths.get("list") or paths["tasks"]
+    if "tasks" in paths and not os.path.exists(listed):
+        listed = paths["state"]
+    notes = paths.get("progress") or os.path.join(os.path.dirname(listed), ".progress.md")
+    return prompt.Words(command=command(env), list_path=shown(listed, cwd), notes_path=shown(notes, cwd))
+
+
+def client_cap(env: Mapping[str, str]) -> int:
+    """Plain replies in a row that the client lets us block; 0 for no end."""
+    try:
+        return max(0, int(env.get("CLAUDE_CODE_STOP_HOOK_BLOCK_CAP", "") or CLIENT_CAP))
+    except ValueError:
+        return CLIENT_CAP
+
+
+def command(env: Mapping[str, str]) -> str:
+    """How the agent calls us: by name if that is on PATH, else in full."""
+    for folder in (env.get("PATH") or "").split(os.pathsep):
+        if folder and os.access(os.path.join(folder, "ralphloop"), os.X_OK):
+            return "ralphloop"
+    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    return "%s %s" % (prompt.shell_word(sys.executable or "python3"), prompt.shell_word(package))
+
+
+def shown(path: str, cwd: str) -> str:
+    """The path as short as it can be said from the session's folder."""
+    near = os.path.realpath(cwd).rstrip(os.sep) + os.sep
+    return path[len(near) :] if path.startswith(near) else path
