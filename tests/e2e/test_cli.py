@@ -209,7 +209,8 @@ def test_examples_of_the_help_work_as_they_stand(project: Project, command: str,
     if command == "resume":
         project.fine("pause", "shop")
     words = ["timeout", "--preserve-status", "-s", "INT", "3", "sh", "-c", line]
-    env = project.env({} if command == "start" else {"CLAUDE_CODE_SESSION_ID": SESSION})
+    person = command == "start" or "--loop" in line  # an agent names no other session's loop
+    env = project.env({} if person else {"CLAUDE_CODE_SESSION_ID": SESSION})
     done = subprocess.run(words, env=env, cwd=project.root, capture_output=True, timeout=30)
     assert done.stderr == b""
     assert done.returncode == (130 if " -f" in line else 0)
