@@ -175,11 +175,11 @@ def test_every_loop_with_a_list_is_located_in_order():
     }
 
 
-@pytest.mark.parametrize("chosen", ["work/mine", "work/mine/", "./work/../work/mine", "/p/work/mine"])
+@pytest.mark.parametrize("chosen", ["own/mine", "own/mine/", "./own/../own/mine", "/p/own/mine"])
 def test_a_chosen_folder_is_the_only_one(chosen):
-    tree = Tree({"work/mine/feature_list.json": "", ".ralph/loops/a/feature_list.json": ""})
+    tree = Tree({"own/mine/feature_list.json": "", ".ralph/loops/a/feature_list.json": ""})
     assert [(source.name, source.paths["list"]) for source in tree.locate(RALPH_LOOP_DIR=chosen)] == [
-        ("mine", "/p/work/mine/feature_list.json")
+        ("mine", "/p/own/mine/feature_list.json")
     ]
 
 
