@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 from ralphloop.agents import claude
 from ralphloop.cli.here import Here
 from ralphloop.domain import jsontext
-from ralphloop.domain.limits import CLIENT_CAP
 from ralphloop.domain.model import FEATURES, LAYOUTS, SPECKIT, SPECUM, Limits
+from ralphloop.hook.words import client_cap
 from ralphloop.store import files
 from ralphloop.tasklists.registry import own_file
 from ralphloop.tasklists.source import Source
@@ -69,21 +69,14 @@ def _writable(source: Source) -> Check:
 
 def _cap(place: Here, source: Source) -> Check:
     """The client ends a turn after this many plain replies in a row; ours must come first."""
-    cap = _number(place.env.get(CAP))
+    cap = client_cap(place.env)
     for settings in _settings(place, source):
         env = settings.get("env")
         if isinstance(env, dict) and CAP in env:
-            cap = _number(env[CAP])
+            cap = client_cap({CAP: str(env[CAP])})
     if 0 < cap <= Limits().no_progress:
         return Check("cap", False, f"{CAP}={cap} lets the client end a turn early: unset it.")
     return Check("cap", True, f"The client blocks up to {cap} plain replies." if cap > 0 else "No block cap.")
-
-
-def _number(value: object) -> int:
-    try:
-        return int(str(value))
-    except ValueError:
-        return CLIENT_CAP
 
 
 def is_registered(place: Here, source: Source) -> bool:

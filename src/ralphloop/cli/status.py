@@ -8,7 +8,7 @@ import time
 
 from ralphloop.cli.here import UNDER_WAY, Here, here, pick
 from ralphloop.cli.output import say, say_json
-from ralphloop.domain.model import FINAL
+from ralphloop.domain.model import ENDED, FINAL
 from ralphloop.store import shelf, tasks
 from ralphloop.tasklists.registry import own_file
 from ralphloop.tasklists.source import Source
@@ -46,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _print(views: list[LoopView], unowned: list[Source], *, named: bool) -> None:
-    ended = [view for view in views if view.state == "ended"]
+    ended = [view for view in views if view.state == ENDED]
     shown = [view for view in views if view not in ended[ENDED_SHOWN:]]
     width, rows = shutil.get_terminal_size((terminal.WIDTH, terminal.ROWS))
     table = named or len(shown) == 1
@@ -71,7 +71,7 @@ def _unowned(place: Here, views: list[LoopView]) -> list[Source]:
 
 def _is_free(source: Source, newest: dict[str, LoopView]) -> bool:
     view = newest.get(own_file(source))
-    return view is None or (view.state == "ended" and view.outcome in FINAL)
+    return view is None or (view.state == ENDED and view.outcome in FINAL)
 
 
 def _has_work(source: Source) -> bool:

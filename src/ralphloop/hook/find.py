@@ -38,6 +38,9 @@ class Call:
         self.cwd = cwd
         self.writes = writes
 
+    def serves(self, loop: LoopFiles) -> bool:
+        return loop.record.layout in self.layouts
+
 
 def roots(cwd: str, env: Mapping[str, str]) -> list[str]:
     """Each folder from the session's up, then from the project's, then the main checkout of a worktree."""
@@ -82,7 +85,7 @@ def held(event: StopEvent, call: Call) -> Optional[LoopFiles]:
 def owned(event: StopEvent, call: Call) -> Optional[LoopFiles]:
     """The session's loop, if this registration serves its layout."""
     loop = held(event, call)
-    return loop if loop is not None and loop.record.layout in call.layouts else None
+    return loop if loop is not None and call.serves(loop) else None
 
 
 def locate(name: str, root: str, env: Mapping[str, str]) -> list[Source]:

@@ -45,7 +45,7 @@ def _session_start(payload: Mapping[str, Any], event: StopEvent, call: find.Call
     if mine is None:
         return _bind(event, call, begun=iso(time.time())) if source in BEGINNINGS else ""
     state = mine.load()
-    if state is None or mine.record.layout not in call.layouts or not _speaks(state, call):
+    if state is None or not call.serves(mine) or not _speaks(state, call):
         return ""
     if source == "compact" and state.live:
         return _put_task_back(mine, state, event, call)
@@ -106,7 +106,7 @@ def _last_words(state: LoopState, event: StopEvent) -> tuple[str, str, Optional[
     """How the session's last turn ended; in print mode the client may exit before StopFailure runs."""
     turn = transcript.read_turn(event.transcript, start=state.transcript_end, since=state.since)
     if turn.broken_off == RATE_LIMITED:
-        return RATE_LIMITED, turn.detail, instant(turn.detail)
+        return RATE_LIMITED, turn.detail, turn.resume_at
     return INTERRUPTED, "", None
 
 
@@ -116,7 +116,7 @@ def _prompt_submit(payload: Mapping[str, Any], event: StopEvent, call: find.Call
         _record_typed(typed, event, call)
     mine = find.held(event, call)
     if mine is not None:
-        return _after_interrupt(mine, event, call) if mine.record.layout in call.layouts else ""
+        return _after_interrupt(mine, event, call) if call.serves(mine) else ""
     return _bind(event, call, begun=history.opening(event.transcript)[0], asked=typed)
 
 
@@ -159,11 +159,10 @@ def _stop_failure(payload: Mapping[str, Any], event: StopEvent, call: find.Call)
         state = loop.load()
         if state is None or not (state.live or state.outcome == INTERRUPTED):
             return ""
-        if outcome == RATE_LIMITED:
-            state.resume_at = instant(said)
         detail = prompt.line("%s: %s" % (kind, said))
         state.pending = ""
         if outcome == RATE_LIMITED:
+            state.resume_at = instant(said)
             arming.pause(loop, state, outcome=outcome, detail=detail)
         else:
             state.state, state.outcome, state.detail = ENDED, FAILED, detail

@@ -6,7 +6,6 @@ from ralphloop import system as os
 from ralphloop.store import files
 from ralphloop.tasklists import epic as epics
 from ralphloop.tasklists import spec_state
-from ralphloop.tasklists.source import Source
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,16 +14,13 @@ if TYPE_CHECKING:
 STALE_S = 3600.0
 
 
-def tidy(record: Record, *, now: float) -> list[str]:
-    """Remove the notes that parallel tasks left behind more than an hour ago; their names."""
+def tidy(record: Record, *, now: float) -> None:
+    """Remove the notes that parallel tasks left behind more than an hour ago."""
     folder = os.path.dirname(record.paths["state"])
-    gone = []
     for name in files.names(folder):
         path = os.path.join(folder, name)
         if spec_state.is_orphan(name) and not os.path.islink(path) and _is_stale(path, now):
             os.unlink(path)
-            gone.append(name)
-    return gone
 
 
 def _is_stale(path: str, now: float) -> bool:
@@ -36,9 +32,8 @@ def _is_stale(path: str, now: float) -> bool:
 
 def close_epic(record: Record, epic: str) -> None:
     """Mark the spec completed in the epic that it belongs to, if that epic is the current one."""
-    source = Source(record.layout, record.name, root=record.root, paths=record.paths)
-    path = epics.epic_path(source, epic)
-    if files.read_quietly(epics.epic_pointer(source)) is None or not files.inside(path, record.root):
+    path = epics.epic_path(record, epic)
+    if files.read_quietly(epics.epic_pointer(record)) is None or not files.inside(path, record.root):
         return
     text = files.read_quietly(path)
     closed = epics.close_epic(text, record.name) if text is not None else None

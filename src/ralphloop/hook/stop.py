@@ -13,7 +13,6 @@ from ralphloop.domain.model import (
     FEATURES,
     INTERRUPTED,
     PAUSED,
-    RATE_LIMITED,
     SET_ASIDE,
     STALLED,
     Decision,
@@ -95,17 +94,12 @@ class Stop:
         return bool(named) and named[0].enabled
 
     def _turn(self, state: LoopState) -> Turn:
-        turn = transcript.read_turn(
+        return transcript.read_turn(
             self.event.transcript,
             start=state.transcript_end,
             since=state.since,
             want_reply=self.event.reply is None,
         )
-        if turn.broken_off == RATE_LIMITED:
-            from ralphloop.hook.reset import instant
-
-            turn.resume_at = instant(turn.detail)
-        return turn
 
     def _lags(self, turn: Turn) -> bool:
         """Wait once for the rest of the turn, before a loop is ended for doing nothing."""
@@ -199,7 +193,7 @@ def loop_of(event: StopEvent, call: find.Call) -> Optional[LoopFiles]:
     """The loop that this stop is about; for a session that owns none, perhaps one that becomes its own."""
     mine = find.held(event, call)
     if mine is not None:
-        return mine if mine.record.layout in call.layouts else None
+        return mine if call.serves(mine) else None
     from ralphloop.hook import claim
 
     return claim.for_stop(event, call)

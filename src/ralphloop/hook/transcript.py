@@ -138,6 +138,10 @@ def _note_break(turn: Turn, data: bytes, since: str) -> None:
         outcome, detail = _break(entry)
         if outcome:
             turn.broken_off, turn.detail = outcome, detail
+            if outcome == RATE_LIMITED:
+                from ralphloop.hook.reset import instant
+
+                turn.resume_at = instant(detail)
             return
 
 

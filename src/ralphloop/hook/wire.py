@@ -110,10 +110,8 @@ def notice(message: str) -> str:
     return jsontext.render(clean({"continue": True, "systemMessage": message}))
 
 
-def context(event_name: str, told: str, *, message: str = "") -> str:
-    said: dict[str, Any] = {"hookSpecificOutput": {"hookEventName": event_name, "additionalContext": told}}
-    if message:
-        said["systemMessage"] = message
+def context(event_name: str, told: str) -> str:
+    said = {"hookSpecificOutput": {"hookEventName": event_name, "additionalContext": told}}
     return jsontext.render(clean(said))
 
 

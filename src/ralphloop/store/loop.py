@@ -78,8 +78,8 @@ class LoopFiles:
         text = jsontext.render(state.to_json()) + "\n"
         if not os.path.isdir(self.folder):
             self.make()
-        files.write_text(self.path("loop.json"), text, durable=durable)
-        files.write_text(os.path.join(self.kept, "loop.json"), text)
+        files.write_text(self.path("loop.json"), text)
+        files.write_text(os.path.join(self.kept, "loop.json"), text, durable=durable)
 
     def rest(self, state: LoopState) -> None:
         """Save a loop that pauses or ends; an ended one leaves nothing that starts the hook again."""

@@ -9,7 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Optional
 
-    from ralphloop.tasklists.source import Source
+    from ralphloop.tasklists.registry import Listed
 
 
 def safe_name(value: Any) -> str:
@@ -19,16 +19,16 @@ def safe_name(value: Any) -> str:
     return value if all(char.isalnum() or char in "-_." for char in value) else ""
 
 
-def epic_path(source: Source, epic: str) -> str:
-    return os.path.join(_specs_root(source), "_epics", epic, ".epic-state.json")
+def epic_path(listed: Listed, epic: str) -> str:
+    return os.path.join(_specs_root(listed), "_epics", epic, ".epic-state.json")
 
 
-def epic_pointer(source: Source) -> str:
-    return os.path.join(_specs_root(source), ".current-epic")
+def epic_pointer(listed: Listed) -> str:
+    return os.path.join(_specs_root(listed), ".current-epic")
 
 
-def _specs_root(source: Source) -> str:
-    return os.path.dirname(os.path.dirname(source.paths["state"]))
+def _specs_root(listed: Listed) -> str:
+    return os.path.dirname(os.path.dirname(listed.paths["state"]))
 
 
 def close_epic(text: str, name: str) -> Optional[str]:

@@ -11,13 +11,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Callable, Mapping, Optional
 
-__all__ = ["NAME", "is_orphan", "locate", "mark", "parse", "record"]
-
 NAME = SPECKIT
 parse = spec_state.parse
 mark = spec_state.mark
 record = spec_state.record
-is_orphan = spec_state.is_orphan
 
 
 def locate(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ralphloop import system as os
 from ralphloop.domain.model import SPECUM, TaskList
 from ralphloop.tasklists import frontmatter, spec_state
-from ralphloop.tasklists.epic import close_epic, epic_path, epic_pointer, safe_name
+from ralphloop.tasklists.epic import safe_name
 from ralphloop.tasklists.source import Source
 
 TYPE_CHECKING = False
@@ -14,15 +14,9 @@ if TYPE_CHECKING:
 
     from ralphloop.tasklists.source import Texts
 
-__all__ = [
-    "NAME", "close_epic", "epic_path", "epic_pointer", "is_orphan", "locate", "mark", "parse",
-    "record",
-]  # fmt: skip
-
 NAME = SPECUM
 mark = spec_state.mark
 record = spec_state.record
-is_orphan = spec_state.is_orphan
 
 
 def locate(

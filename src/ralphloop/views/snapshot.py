@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from ralphloop.domain.ledger import Ledger, name_tasks, settle
-from ralphloop.domain.model import ASKED, CORRUPT, FINAL, PAUSED, RUNNING, WAITING, LoopState, TaskList
+from ralphloop.domain.model import ASKED, CORRUPT, ENDED, FINAL, PAUSED, RUNNING, WAITING, LoopState, TaskList
 from ralphloop.domain.survey import survey
 from ralphloop.domain.worklist import Worklist
 from ralphloop.store import tasks
@@ -48,7 +48,7 @@ class LoopView(NamedTuple):
 
     @property
     def live(self) -> bool:
-        return self.state not in (PAUSED, "ended")
+        return self.state not in (PAUSED, ENDED)
 
     def is_orphaned(self, now: float) -> bool:
         """Whether its session is probably gone: no stop for a day."""

@@ -172,3 +172,18 @@ def test_times_sort_as_texts():
     assert texts == sorted(texts)
     assert texts[0] == "1970-01-01T00:00:00.000Z"
     assert texts[-1] == "2027-01-15T08:00:00.500Z"
+
+
+def test_a_durable_save_forces_the_copy_that_decides_to_disk(project, monkeypatch):
+    loop = project.loop()
+    loop.save(STATE)
+    forced = []
+    write = files.write_text
+
+    def note(path, text, **how):
+        forced.append((os.path.dirname(path), how.get("durable", False)))
+        write(path, text, **how)
+
+    monkeypatch.setattr(files, "write_text", note)
+    loop.save(STATE, durable=True)
+    assert forced == [(loop.folder, False), (loop.kept, True)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ralphloop.tasklists import specum
+from ralphloop.tasklists import epic
 from ralphloop.tasklists.source import Source
 
 EPIC = (
@@ -15,13 +15,13 @@ EPIC = (
 
 def test_an_epic_lies_beside_the_specs():
     source = Source("specum", "demo", root="/p", paths={"state": "/p/lib/specs/demo/.ralph-state.json"})
-    assert specum.epic_path(source, "big") == "/p/lib/specs/_epics/big/.epic-state.json"
-    assert specum.epic_pointer(source) == "/p/lib/specs/.current-epic"
+    assert epic.epic_path(source, "big") == "/p/lib/specs/_epics/big/.epic-state.json"
+    assert epic.epic_pointer(source) == "/p/lib/specs/.current-epic"
 
 
 def test_closing_a_spec_changes_its_status_only():
-    assert specum.close_epic(EPIC, "a") == EPIC.replace("pending", "completed")
-    assert specum.close_epic(EPIC, "b") == EPIC.replace('"b"', '"b", "status": "completed"')
+    assert epic.close_epic(EPIC, "a") == EPIC.replace("pending", "completed")
+    assert epic.close_epic(EPIC, "b") == EPIC.replace('"b"', '"b", "status": "completed"')
 
 
 @pytest.mark.parametrize(
@@ -30,4 +30,4 @@ def test_closing_a_spec_changes_its_status_only():
      '{"specs": [{"name": "z"}]}', '{"specs": [{"name": "a", "status": "completed"}]}'],
 )  # fmt: skip
 def test_where_there_is_nothing_to_close_nothing_changes(text):
-    assert specum.close_epic(text, "a") is None
+    assert epic.close_epic(text, "a") is None

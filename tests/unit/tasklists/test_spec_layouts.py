@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from ralphloop.tasklists import speckit, specum
+from ralphloop.tasklists import spec_state, speckit, specum
 from ralphloop.tasklists.source import Tally
 
 TASKS = "- [x] 1.1 a\n- [ ] 1.2 b\n- [ ] 1.3 c\n"
@@ -268,5 +268,4 @@ def test_nothing_is_recorded_without_a_state_and_a_corrupt_one_is_refused():
      ("x.progress-task-3.md", False), (".progress-task-3.md.bak", False)],
 )  # fmt: skip
 def test_notes_of_parallel_tasks_are_known_by_name(name, expected):
-    assert specum.is_orphan(name) is expected
-    assert speckit.is_orphan(name) is expected
+    assert spec_state.is_orphan(name) is expected
