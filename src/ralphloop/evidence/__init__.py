@@ -1,0 +1,1 @@
+"""Checks: running the commands that prove a task, and what they showed."""
