@@ -226,6 +226,8 @@ for name, texts in cases:
     assert len(found.parse(texts).tasks) == 3
     found.mark(texts, 1, done=True)
     found.record(texts, Tally("COMPLETE", iteration=7, max_iterations=40, index=2, total=4, attempt=3))
+    found.restore({role: text and text.replace("two", "too") for role, text in texts.items()}, texts)
+    found.protect(texts)
 print(sorted(name for name in set(sys.modules) - before if name.split(".")[0] != "ralphloop"))
 """
 

@@ -161,17 +161,52 @@ def replace(text: str, span: Span, value: Any) -> str:
     return text[: span.start] + render(value) + text[span.end :]
 
 
+def replace_raw(text: str, span: Span, raw: str) -> str:
+    return text[: span.start] + raw + text[span.end :]
+
+
+def set_member(text: str, key: str, value: Any, *, at: int = 0) -> str:
+    """The object at `at` with that value under `key`; the same text if a reader sees it there already."""
+    found = member(text, key, at)
+    if found is None:
+        return add_member(text, key, value, at=at)
+    is_so = found.value.__class__ is value.__class__ and found.value == value
+    return text if is_so else replace(text, found, value)
+
+
 def add_member(text: str, key: str, value: Any, *, at: int = 0) -> str:
     """The object at `at` with one more member, laid out as its last member is."""
+    return add_raw(text, key, render(value), at=at)
+
+
+def add_raw(text: str, key: str, raw: str, *, at: int = 0) -> str:
+    """The same with a value that is JSON text already and stays as it is written."""
     last: Optional[Span] = None
     for span in members(text, at):
         last = span
     open_at = _skip(text, at) + 1
     if last is None:
-        return text[:open_at] + quote(key) + ": " + render(value) + text[open_at:]
+        return text[:open_at] + quote(key) + ": " + raw + text[open_at:]
     lead = text[open_at : last.key_start]
     space = lead[len(lead.rstrip(_SPACE)) :]
     colon = text[last.key_end : last.start]
     if not lead and colon.endswith(" "):
         space = " "  # a lone member shows no gap after a comma
-    return text[: last.end] + "," + space + quote(key) + colon + render(value) + text[last.end :]
+    return text[: last.end] + "," + space + quote(key) + colon + raw + text[last.end :]
+
+
+def remove_member(text: str, key: str, *, at: int = 0) -> str:
+    """The object at `at` without that key, however often it stands there, and without its comma."""
+    spans = list(members(text, at))
+    kept = [span for span in spans if span.key != key]
+    if len(kept) == len(spans):
+        return text
+    if not kept:
+        return text[: _skip(text, at) + 1] + text[_skip(text, spans[-1].end) :]
+    last = kept[-1]
+    text = text[: last.end] + text[spans[-1].end :]
+    for index in range(len(spans) - 2, -1, -1):
+        span = spans[index]
+        if span.key == key and span.start < last.start:
+            text = text[: span.key_start] + text[spans[index + 1].key_start :]
+    return text

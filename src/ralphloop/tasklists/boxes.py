@@ -16,11 +16,15 @@ _LONGEST_MARK = 40
 
 def parse(text: str) -> list[Task]:
     lines = markdown.lines(text)
-    places = _places(lines)
+    return read_tasks(text, [lines[start:end] for start, end in blocks(lines)])
+
+
+def read_tasks(text: str, found: list[list[Line]]) -> list[Task]:
+    """The tasks that these blocks of lines are."""
     tasks: list[Task] = []
     seen: set[str] = set()
-    for start, end in zip(places, [*places[1:], len(lines)]):
-        task = _task(text, lines[start:end])
+    for block in found:
+        task = _task(text, block)
         if task.id in seen:
             task.id = ""
         seen.add(task.id)
@@ -41,6 +45,40 @@ def set_box(text: str, place: int, *, done: bool) -> str:
     return text[:at] + ("x" if done else " ") + text[at + 1 :]
 
 
+def remove(text: str, place: int) -> str:
+    """The text without the task at `place` and the blank lines that set it apart."""
+    lines = markdown.lines(text)
+    found = blocks(lines)
+    if not 0 <= place < len(found):
+        raise ValueError("tasks.md has no task %d." % (place + 1))
+    start, end = found[place]
+    end = start + own(lines[start:end])
+    above, below = blanks(lines, start - 1, -1), blanks(lines, end, 1)
+    kept = start - (above if end + below == len(lines) else min(above, below))
+    if kept == 0:
+        rest = end + below
+        return text[: lines[0].start] + (text[lines[rest].start :] if rest < len(lines) else "")
+    return text[: markdown.end(text, lines[kept - 1])] + text[markdown.end(text, lines[end - 1]) :]
+
+
+def blanks(lines: list[Line], at: int, step: int) -> int:
+    """How many lines are blank from there on, upwards or downwards."""
+    count = 0
+    while 0 <= at < len(lines) and not lines[at].text:
+        count += 1
+        at += step
+    return count
+
+
+def blocks(lines: list[Line]) -> list[tuple[int, int]]:
+    """For each task its first line, and the first one that is no longer its own."""
+    places = _places(lines)
+    return [
+        (start, start + len(_block(lines[start:end])))
+        for start, end in zip(places, [*places[1:], len(lines)])
+    ]
+
+
 def _places(lines: list[Line]) -> list[int]:
     """The lines that are tasks: the boxes that are indented least."""
     boxes = [at for at, line in enumerate(lines) if not line.quoted and _box(line)]
@@ -59,19 +97,18 @@ def _is_checked(line: Line) -> bool:
     return _box(line)[1] != " "
 
 
-def _task(text: str, lines: list[Line]) -> Task:
-    block = _block(lines)
+def _task(text: str, block: list[Line]) -> Task:
     identity, title, marks = read_title(_box(block[0])[3:])
     last = block[-1]
     body = text[block[0].offset : last.offset + len(last.text)].replace("\r\n", "\n")
-    verify = [_command(line) for line in block[1:] if not line.quoted]
+    verify = [command(line) for line in block[1:]]
     return Task(
         identity,
         title,
         done=_is_checked(block[0]),
         body=body,
         marks=marks,
-        verify=[command for command in verify if command],
+        verify=[found for found in verify if found],
     )
 
 
@@ -84,6 +121,20 @@ def _block(lines: list[Line]) -> list[Line]:
         if line.text:
             end = at + 1
     return lines[:end]
+
+
+def own(block: list[Line]) -> int:
+    """How many of a task's lines are about it alone: a paragraph that stands apart below it, such as a
+    phase's checkpoint, is about more, unless a command follows."""
+    count = 0
+    for at, line in enumerate(block[1:], 1):
+        above = block[at - 1]
+        if command(line):
+            count = 0
+        elif not (count or above.text or above.quoted) and line.text and line.indent <= block[0].indent:
+            count = at
+    count = count or len(block)
+    return count - blanks(block, count - 1, -1)
 
 
 def read_title(text: str) -> tuple[str, str, list[str]]:
@@ -147,8 +198,10 @@ def _mark_at(text: str, at: int) -> tuple[str, int]:
     return mark, end
 
 
-def _command(line: Line) -> str:
+def command(line: Line) -> str:
     """The command of a Verify line: its whole text, if that is one code span."""
+    if line.quoted:
+        return ""
     text = line.text[1:].lstrip(" \t") if markdown.is_item(line) else line.text
     label, colon, value = text.partition(":")
     opened = label[: len(label) - len(label.lstrip("*_"))]

@@ -8,7 +8,7 @@ from ralphloop.tasklists import progress
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Callable, Optional
+    from typing import Any, Callable, Iterable, Optional
 
     from ralphloop.tasklists.source import Texts
 
@@ -20,6 +20,17 @@ def parse(texts: Texts) -> TaskList:
     text = texts.get("list")
     if text is None:
         raise ValueError("There is no feature_list.json.")
+    shared, features = read(text)
+    notes = texts.get("progress") or ""
+    return TaskList(
+        read_tasks(features, shared),
+        iteration=progress.number(notes, progress.ITERATION) or 0,
+        max_iterations=progress.number(notes, progress.MAX_ITERATIONS),
+    )
+
+
+def read(text: str) -> tuple[dict[str, Any], list[Any]]:
+    """The object around the features, empty if they are a bare array, and the features."""
     try:
         value = jsontext.parse(text)
     except ValueError as error:
@@ -28,15 +39,15 @@ def parse(texts: Texts) -> TaskList:
     features = shared.get("features") if isinstance(value, dict) else value
     if not isinstance(features, list):
         raise ValueError("feature_list.json has no array of features.")
-    notes = texts.get("progress") or ""
-    return TaskList(
-        _tasks(features, shared),
-        iteration=progress.number(notes, progress.ITERATION) or 0,
-        max_iterations=progress.number(notes, progress.MAX_ITERATIONS),
-    )
+    return shared, features
 
 
-def _tasks(features: list[Any], shared: dict[str, Any]) -> list[Task]:
+def protect(text: str) -> list[str]:
+    """The globs of the files that no claim may touch."""
+    return list(_commands(read(text)[0].get("protect")))
+
+
+def read_tasks(features: list[Any], shared: dict[str, Any]) -> list[Task]:
     verify = _commands(shared.get("verify"))
     model = _text(shared.get("model"))
     tasks: list[Task] = []
@@ -49,7 +60,7 @@ def _tasks(features: list[Any], shared: dict[str, Any]) -> list[Task]:
         if not title or not isinstance(title, str):
             title = _text(get("title"))
         task = Task(
-            _id(get("id")),
+            identity(get("id")),
             title,
             done=get("passes") is True,
             steps=_texts(get("steps")),
@@ -76,7 +87,8 @@ def _add_rare(task: Task, get: Callable[[str], Any]) -> None:
     task.timeout_s = _seconds(get("timeout_s"))
 
 
-def _id(value: Any) -> str:
+def identity(value: Any) -> str:
+    """The id that a feature's `id` stands for, empty if for none."""
     if isinstance(value, str):
         return value
     if isinstance(value, float) and value.is_integer():
@@ -95,7 +107,7 @@ def _texts(value: Any) -> tuple[str, ...]:
     items = value if isinstance(value, list) else [value]
     for item in items:
         if not isinstance(item, str):
-            return tuple([text for text in [_id(item) for item in items] if text])
+            return tuple([text for text in [identity(item) for item in items] if text])
     return tuple(items)
 
 
@@ -114,22 +126,34 @@ def _seconds(value: Any) -> Optional[float]:
 
 def mark(texts: Texts, place: int, *, done: bool) -> dict[str, str]:
     text = texts.get("list") or ""
-    feature = _feature(text, place)
-    passes = jsontext.member(text, "passes", feature.start)
+    changed = set_passes(text, _feature(text, place).start, done=done)
+    return {"list": changed} if changed != text else {}
+
+
+def set_passes(text: str, at: int, *, done: bool) -> str:
+    """The text with the feature at `at` closed or reopened; any value but true is open already."""
+    passes = jsontext.member(text, "passes", at)
     if (passes is not None and passes.value is True) == done:
-        return {}
-    if passes is None:
-        return {"list": jsontext.add_member(text, "passes", done, at=feature.start)}
-    return {"list": jsontext.replace(text, passes, done)}
+        return text
+    return jsontext.set_member(text, "passes", done, at=at)
 
 
 def _feature(text: str, place: int) -> jsontext.Span:
-    opening = jsontext.opening(text)
-    if text.startswith("{", opening):
-        features = jsontext.member(text, "features")
-        opening = features.start if features else len(text)
-    if text.startswith("[", opening):
-        for feature in jsontext.members(text, opening):
-            if feature.key == place:
-                return feature
+    for feature in spans(text):
+        if feature.key == place:
+            return feature
     raise ValueError("feature_list.json has no feature %d." % (place + 1))
+
+
+def spans(text: str) -> Iterable[jsontext.Span]:
+    """Where the features stand; none if the text has no array of them."""
+    at = array_at(text)
+    return jsontext.members(text, at) if text.startswith("[", at) else ()
+
+
+def array_at(text: str) -> int:
+    opening = jsontext.opening(text)
+    if not text.startswith("{", opening):
+        return opening
+    features = jsontext.member(text, "features")
+    return features.start if features else len(text)

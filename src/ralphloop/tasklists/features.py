@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from typing import Callable, Mapping, Optional
 
     from ralphloop.domain.model import TaskList
-    from ralphloop.tasklists.source import Tally, Texts
+    from ralphloop.tasklists.source import Restored, Tally, Texts
 
 NAME = FEATURES
 
@@ -87,3 +87,16 @@ def record(texts: Texts, tally: Tally) -> dict[str, str]:
     }
     written = progress.write(text, values)
     return {"progress": written} if written != text else {}
+
+
+def restore(texts: Texts, pinned: Texts) -> Restored:
+    from ralphloop.tasklists import feature_pins
+
+    return feature_pins.restore(texts, pinned)
+
+
+def protect(texts: Texts) -> list[str]:
+    from ralphloop.tasklists import feature_list
+
+    text = texts.get("list")
+    return [] if text is None else feature_list.protect(text)

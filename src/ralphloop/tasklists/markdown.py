@@ -9,10 +9,12 @@ _ITEM = 2  # the width of a bullet and its space
 class Line:
     """One line without its ending: where it starts, how far it is indented, and what it says."""
 
-    __slots__ = ("indent", "offset", "quoted", "text")
+    __slots__ = ("indent", "offset", "quoted", "start", "text")
 
     def __init__(self, raw: str, offset: int) -> None:
         self.text = raw.strip(" \t\r\ufeff")
+        # with its indent, which a byte order mark is no part of
+        self.start = offset + raw.startswith("\ufeff")
         self.offset = offset + (raw.find(self.text) if self.text else 0)
         self.indent = _width(raw[: self.offset - offset])
         self.quoted = False
@@ -26,6 +28,14 @@ def lines(text: str) -> list[Line]:
         offset += len(raw) + 1
     _quote_blocks(found)
     return found
+
+
+def end(text: str, line: Line) -> int:
+    """Where the line ends in its text: before its line ending, after white space that trails."""
+    at = text.find("\n", line.offset)
+    if at < 0:
+        return len(text)
+    return at - 1 if text.startswith("\r", at - 1) and at > line.offset else at
 
 
 def is_heading(line: Line) -> bool:

@@ -34,6 +34,12 @@ if TYPE_CHECKING:
         def record(self, texts: Texts, tally: Tally) -> dict[str, str]:
             """The texts that change when the counters of a run are written for people and plugins."""
 
+        def restore(self, texts: Texts, pinned: Texts) -> Restored:
+            """The texts with the pinned criteria put back where they were changed or removed."""
+
+        def protect(self, texts: Texts) -> list[str]:
+            """The globs of the files that no claim may touch; ValueError if the list is corrupt."""
+
 
 class Source:
     """The files of one task list, by role: list, state, tasks, progress, prompt."""
@@ -61,10 +67,18 @@ class Source:
 class Tally:
     """The figures of a run that task-list files show."""
 
-    __slots__ = ("attempt", "index", "iteration", "max_iterations", "status", "total")
+    __slots__ = ("attempt", "fixes", "index", "iteration", "max_iterations", "status", "total")
 
     def __init__(
-        self, status: str, *, iteration: int, max_iterations: int, index: int, total: int, attempt: int
+        self,
+        status: str,
+        *,
+        iteration: int,
+        max_iterations: int,
+        index: int,
+        total: int,
+        attempt: int,
+        fixes: Optional[dict[str, list[str]]] = None,
     ) -> None:
         self.status = status
         self.iteration = iteration
@@ -72,3 +86,25 @@ class Tally:
         self.index = index
         self.total = total
         self.attempt = attempt
+        # the ids of the fix tasks of each task that has some
+        self.fixes = fixes or {}
+
+
+class Restored:
+    """What it takes to bring a list back to its pinned criteria."""
+
+    __slots__ = ("added", "faults", "texts")
+
+    def __init__(
+        self,
+        texts: Optional[dict[str, str]] = None,
+        *,
+        faults: Optional[list[tuple[str, str]]] = None,
+        added: Optional[list[str]] = None,
+    ) -> None:
+        # only the roles that change
+        self.texts = texts or {}
+        # (task, what): its id or title, empty for the list itself, and the field, "removed" or "structure"
+        self.faults = faults or []
+        # the tasks that the pinned list does not have, by the names of `domain.additions.names`
+        self.added = added or []

@@ -11,9 +11,16 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Optional
 
-    from ralphloop.tasklists.source import Tally, Texts
+    from ralphloop.domain.additions import AdditionLimits
+    from ralphloop.tasklists.source import Restored, Tally, Texts
 
 _MOST_PLACEHOLDERS = 10_000
+_ADDITION_LIMITS = {
+    "fix_tasks": "maxFixTasksPerOriginal",
+    "fix_depth": "maxFixTaskDepth",
+    "modifications": "maxModificationsPerTask",
+    "modification_depth": "maxModificationDepth",
+}
 
 
 def resolve(root: str, pointer: str, *, specs_dir: str) -> Optional[str]:
@@ -110,8 +117,24 @@ def record(texts: Texts, tally: Tally) -> dict[str, str]:
         # A coordinator that counts for itself may be ahead of us.
         "globalIteration": max(tally.iteration, _count(read_state(texts), "globalIteration")),
     }
-    written = write_fields(text, fields)
+    written = _write_fixes(write_fields(text, fields), tally.fixes)
     return {"state": written} if written != text else {}
+
+
+def _write_fixes(text: str, fixes: dict[str, list[str]]) -> str:
+    """The state with these fix tasks in its map, if it has one; whatever else that says stays."""
+    for name, ids in fixes.items():
+        found = jsontext.member(text, "fixTaskMap")
+        if found is None or not isinstance(found.value, dict):
+            break
+        fields = {"attempts": len(ids), "fixTaskIds": ids}
+        entry = jsontext.member(text, name, found.start)
+        if entry is None or not isinstance(entry.value, dict):
+            text = jsontext.set_member(text, name, fields, at=found.start)
+            continue
+        for field, value in fields.items():
+            text = jsontext.set_member(text, field, value, at=entry.start)
+    return text
 
 
 def write_fields(text: str, fields: dict[str, int], *, at: int = 0) -> str:
@@ -122,3 +145,28 @@ def write_fields(text: str, fields: dict[str, int], *, at: int = 0) -> str:
         if span.value.__class__ is not int or span.value != value:
             text = jsontext.replace(text, span, value)
     return text
+
+
+def restore(texts: Texts, pinned: Texts) -> Restored:
+    from ralphloop.tasklists import box_pins
+
+    return box_pins.restore(texts, pinned)
+
+
+def protect(texts: Texts) -> list[str]:
+    """These lists have no place to name files in."""
+    return []
+
+
+def addition_limits(text: Optional[str]) -> AdditionLimits:
+    """How many tasks may be added: the state, which the agent writes, can lower that and never raise it."""
+    from ralphloop.domain.additions import AdditionLimits
+
+    limits = AdditionLimits()
+    try:
+        state = jsontext.parse_object(text or "{}")
+    except ValueError:
+        return limits
+    for name, field in _ADDITION_LIMITS.items():
+        limits.lower(name, state.get(field))
+    return limits

@@ -15,6 +15,8 @@ NAME = SPECKIT
 parse = spec_state.parse
 mark = spec_state.mark
 record = spec_state.record
+restore = spec_state.restore
+protect = spec_state.protect
 
 
 def locate(

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 NAME = SPECUM
 mark = spec_state.mark
 record = spec_state.record
+restore = spec_state.restore
+protect = spec_state.protect
 
 
 def locate(

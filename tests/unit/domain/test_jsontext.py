@@ -172,3 +172,62 @@ def test_a_member_can_be_added_to_an_inner_object():
         jsontext.add_member(text, "ok", True, at=second.start)
         == '{"list": [{"id": 1}, {"id": 2, "ok": true}]}'
     )
+
+
+REMOVALS = [
+    ('{"k": 1}', "{}"),
+    ('{ "k": 1 }', "{}"),
+    ('{\n  "k": 1\n}\n', "{}\n"),
+    ('{"k":1,"a":2}', '{"a":2}'),
+    ('{"a":2,"k":1}', '{"a":2}'),
+    ('{ "a": 1, "k": [1, {"k": 2}], "b": 3 }', '{ "a": 1, "b": 3 }'),
+    ('{\n  "k": 1,\n  "a": 2\n}\n', '{\n  "a": 2\n}\n'),
+    ('{\r\n\t"a": 2 ,\r\n\t"k" : 1\r\n}', '{\r\n\t"a": 2\r\n}'),
+    ('\ufeff{"a": 2,\n "k": 1,\n "b": 3}', '\ufeff{"a": 2,\n "b": 3}'),
+    ('{"k": 1, "k": 2}', "{}"),
+    ('{"k": 1, "a": 0, "k": 2, "\\u006b": 3, "b": 1, "k": 4, "k": 5}', '{"a": 0, "b": 1}'),
+    ('{"a": {"k": 1}}', '{"a": {"k": 1}}'),
+    ("{}", "{}"),
+]
+
+
+@pytest.mark.parametrize(("before", "after"), REMOVALS)
+def test_a_removed_member_leaves_no_comma_and_no_second_one(before, after):
+    assert jsontext.remove_member(before, "k") == after
+
+
+def test_a_key_that_stands_there_very_often_goes_as_well():
+    assert jsontext.remove_member('{"a": 1' + ', "k": 1' * 3000 + "}", "k") == '{"a": 1}'
+
+
+@pytest.mark.parametrize("text", ['{"a": 1}', '{"a":1}', '{\n  "a": 1,\n  "b": [2]\n}\n', MESSY, "{}"])
+def test_adding_and_removing_a_member_changes_nothing(text):
+    assert jsontext.remove_member(jsontext.add_member(text, "k", {"x": 1}), "k") == text
+
+
+def test_a_member_can_be_removed_from_an_inner_object():
+    text = '[{"k": 1}, {"k": 2, "a": 3, "k": 4, "k": 5}, {"k": "a longer text than what goes"}]'
+    second = list(jsontext.members(text))[1]
+    after = '[{"k": 1}, {"a": 3}, {"k": "a longer text than what goes"}]'
+    assert jsontext.remove_member(text, "k", at=second.start) == after
+
+
+def test_raw_text_goes_in_as_it_is_written():
+    raw = '["é",\r\n\t1.50]'
+    text = '{\n  "a": 1\n}'
+    assert jsontext.add_raw(text, "k", raw) == '{\n  "a": 1,\n  "k": ' + raw + "\n}"
+    assert jsontext.replace_raw(text, jsontext.member(text, "a"), raw) == '{\n  "a": ' + raw + "\n}"
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("{}", '{"k": 1}'),
+        ('{"k" :1 }', '{"k" :1 }'),
+        ('{"k": true}', '{"k": 1}'),
+        ('{"k": 1, "k": 2}', '{"k": 1, "k": 1}'),
+        ('{"a": 0}', '{"a": 0, "k": 1}'),
+    ],
+)
+def test_a_member_is_set_where_a_reader_sees_something_else(before, after):
+    assert jsontext.set_member(before, "k", 1) == after

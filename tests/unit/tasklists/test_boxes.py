@@ -314,3 +314,40 @@ def test_setting_a_box_changes_one_character(text):
 def test_a_box_that_is_not_there_cannot_be_set(place):
     with pytest.raises(ValueError, match=f"has no task {place + 1}"):
         boxes.set_box("- [ ] a\n  - [ ] b", place, done=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "after"),
+    [
+        ("- [ ] a\n- [ ] b\n- [ ] c\n", 1, "- [ ] a\n- [ ] c\n"),
+        ("- [ ] a\n\n- [ ] b\n  more\n\n- [ ] c\n", 1, "- [ ] a\n\n- [ ] c\n"),
+        ("- [ ] a\n\n- [ ] b\n\n- [ ] c\n", 0, "- [ ] b\n\n- [ ] c\n"),
+        ("- [ ] a\n\n- [ ] b\n", 1, "- [ ] a\n"),
+        ("- [ ] a\n\n- [ ] b", 1, "- [ ] a"),
+        ("- [ ] a\n- [ ] b\n\n\n## H\n", 1, "- [ ] a\n\n\n## H\n"),
+        ("- [ ] a\n\n- [ ] b\n## H\n", 1, "- [ ] a\n\n## H\n"),
+        ("# T\r\n\r\n- [ ] a\r\n  - x  \r\n\r\n- [ ] b  \r\n", 0, "# T\r\n\r\n- [ ] b  \r\n"),
+        ("\ufeff- [ ] a\n- [ ] b\n", 0, "\ufeff- [ ] b\n"),
+        ("\ufeff\n- [ ] a\n", 0, "\ufeff"),
+        ("- [ ] a", 0, ""),
+    ],
+)
+def test_a_task_is_taken_out_with_what_set_it_apart(text, place, after):
+    assert boxes.remove(text, place) == after
+
+
+@pytest.mark.parametrize("text", CORPUS)
+def test_taking_out_a_task_leaves_the_others(text):
+    before = [(task.title, task.verify) for task in boxes.parse(text)]
+    for place in range(len(before)):
+        after = boxes.remove(text, place)
+        assert [(task.title, task.verify) for task in boxes.parse(after)] == before[:place] + before[
+            place + 1 :
+        ]
+        assert after.count("Some words on the phase.") == text.count("Some words on the phase.")
+
+
+@pytest.mark.parametrize("place", [-1, 1])
+def test_a_task_that_is_not_there_cannot_be_taken_out(place):
+    with pytest.raises(ValueError, match=f"has no task {place + 1}"):
+        boxes.remove("- [ ] a\n  - [ ] b", place)
