@@ -25,6 +25,12 @@ EXCEPTIONS = {
     ("store/lock.py", "msvcrt", "_lock_first_byte"): "Windows",
     ("hook/main.py", "traceback", "_report"): "only for a bug of ours",
     ("hook/reset.py", "ralphloop.agents", "instant"): "only after a rate limit",
+    ("hook/checks.py", "ralphloop.evidence.prove", "prover"): "only when a check is due",
+    ("hook/checks.py", "ralphloop.evidence.origin", "prover"): "only when a check is due",
+    ("hook/checks.py", "ralphloop.evidence.protect", "pin_protected"): "only for a list that protects files",
+    ("hook/checks.py", "ralphloop.evidence.approval", "approve_typed"): "only when the person approves",
+    ("hook/spending.py", "ralphloop.agents.models", "count"): "only where a budget was set",
+    ("hook/spending.py", "ralphloop.agents.usage", "count"): "only where a budget was set",
     ("hook/launch.py", "gc", ""): "built in; switched off",
     ("hook/launch.py", "marshal", ""): "built in; reads the bundle",
     ("hook/finder.py", "marshal", ""): "built in; reads the bundle",
@@ -43,7 +49,7 @@ EXCEPTIONS = {
 SOURCES = sorted(path for folder in HOT for path in (PACKAGE / folder).rglob("*.py"))
 SOURCES += [PACKAGE / f"{name}.py" for name in HOT_MODULES]
 # The hook imports these on rare branches, under whatever Python the system has.
-ON_RARE_BRANCHES = [PACKAGE / "agents" / "limit.py", PACKAGE / "agents" / "__init__.py"]
+ON_RARE_BRANCHES = [path for folder in ("agents", "evidence") for path in (PACKAGE / folder).glob("*.py")]
 
 
 def shown(path: Path) -> str:

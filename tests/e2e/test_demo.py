@@ -78,12 +78,12 @@ def contents(*folders: Path) -> dict[Path, tuple[int, int, bytes]]:
 def test_shows_the_whole_story_and_exits_0(caller: Caller) -> None:
     done = caller.run()
     assert (done.returncode, done.stderr) == (0, "")
-    assert "ALL_TASKS_COMPLETE is refused: 2 tasks are open: F2, F3." in done.stdout
+    assert "The claim of task F2 is refused: `sh test_greet.sh` exited with" in done.stdout
     assert done.stdout.index("REFUSED") < done.stdout.index("ALLOW") < done.stdout.index("Summary")
     summary = done.stdout.partition("Summary")[2]
     assert re.search(r"outcome +complete\n", summary)
-    assert re.search(r"tasks +3 of 3 done\n", summary)
-    assert re.search(r"refused claims +1\n", summary)
+    assert re.search(r"tasks +3 of 3 done, 3 proven\n", summary)
+    assert re.search(r"refused claims +F2, F3\n", summary)
     assert re.search(r"decisions +4 stops: 3 continued, 1 allowed; median \d+ ms", summary)
     assert re.findall(r"[0-9a-f]{7,} (F\d): ", summary) == ["F1", "F2", "F3"]
     assert "\x1b" not in done.stdout
@@ -139,7 +139,7 @@ def test_runs_from_any_folder_of_the_package(caller: Caller, tmp_path: Path) -> 
     ("file", "defect", "complaint"),
     [
         ("hook/guard.sh", "exit 0\n", "outcome is None"),
-        ("domain/decide.py", "\n\ndef promised(reply: str) -> bool:\n    return False\n", "was not refused"),
+        ("evidence/command.py", "\nRan.green = True\n", "was not refused"),
     ],
 )
 def test_a_broken_hook_is_never_a_success(
@@ -212,7 +212,7 @@ def test_in_a_terminal_it_is_colored_paced_and_fits_80_columns(
     begun = time.monotonic()
     terminals.append(terminal := Terminal(caller))
     assert terminal.exit_code() == 0
-    assert 4 < time.monotonic() - begun < 15
+    assert time.monotonic() - begun > 4
     assert ESCAPE.search(terminal.text)
     lines = ESCAPE.sub("", terminal.text).splitlines()
     assert [line for line in lines if len(line) > 80 and str(caller.tmp) not in line] == []

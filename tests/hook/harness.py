@@ -16,7 +16,7 @@ from typing import Any
 
 from hook.lines import text_line, tool_line, user_line
 from ralphloop.hook import find
-from ralphloop.store import arming
+from ralphloop.store import approvals, arming, tasks
 from ralphloop.store.loop import LoopFiles
 from ralphloop.store.shelf import Shelf
 
@@ -246,11 +246,22 @@ class LoopProject:
     def shelf(self) -> Shelf:
         return Shelf(str(self.root), {"HOME": str(self.home)})
 
-    def arm(self, *, session: str | None = OWNER, started: bool = True, **options: Any) -> LoopFiles:
+    def arm(
+        self, *, session: str | None = OWNER, started: bool = True, approve: bool = True, **options: Any
+    ) -> LoopFiles:
         """Begin the loop as `start` does, for this session or for the next one."""
         env = {"HOME": str(self.home), **self.extra_env}
         (source,) = find.locate(self.layout, str(self.root), env)
+        if approve:
+            self.approve()
         return arming.arm(source, Shelf(str(self.root), env), session=session, started=started, **options)
+
+    def approve(self) -> None:
+        """Allow every check that the list has now, as the person does."""
+        (source,) = find.locate(self.layout, str(self.root), {"HOME": str(self.home), **self.extra_env})
+        with contextlib.suppress(ValueError):
+            commands = approvals.unapproved(self.shelf(), tasks.parse_source(source))
+            approvals.approve(self.shelf(), commands, by="terminal")
 
     def the_loop(self) -> LoopFiles:
         here, loop_id = self.shelf(), self.loop()["id"]

@@ -74,7 +74,8 @@ def test_ids_that_are_numbers_or_missing_get_their_place(project: ProjectFactory
     features = [{"id": 7, "title": "seven"}, {"description": "second"}, {"id": None, "description": "third"}]
     found = one(project, *features)
     assert "next 7" in found.turn().message
-    found.own.write_text(json.dumps([{**features[0], "passes": True}, features[2], features[1]]))
+    moved = [{**features[0], "passes": True}, features[2], features[1]]
+    found.own.write_text(json.dumps({"features": moved}))
     assert "next 3" in found.turn().message
 
 

@@ -8,7 +8,6 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from hook.conftest import ProjectFactory
 from hook.harness import OTHER, OWNER, LoopProject, task_id
 from hook.lines import compact_line, error_line
 
@@ -114,16 +113,6 @@ def test_another_stop_failure_fails_the_loop(armed: LoopProject, error: str) -> 
     assert armed.loop()["outcome"] == "failed"
     armed.new_prompt()
     assert armed.stop().silent
-
-
-def test_what_the_person_typed_is_kept_out_of_the_agents_reach(project: ProjectFactory) -> None:
-    found = project("features")
-    found.arm()
-    assert found.send("UserPromptSubmit", prompt="/ralphloop:approve abc123").silent
-    (typed,) = found.state_home.rglob("typed.jsonl")
-    assert '"typed": "/ralphloop:approve abc123"' in typed.read_text()
-    assert found.send("UserPromptSubmit", prompt="please /ralphloop:approve abc").silent
-    assert typed.read_text().count("\n") == 1
 
 
 @pytest.mark.parametrize("event", ["Notification", "PreToolUse", "PreCompact", "", "stop"])

@@ -12,7 +12,7 @@ from ralphloop.domain.model import LAYOUTS
 PROGRAM = "claude"
 # event -> seconds that the client gives the hook
 EVENTS = {
-    "Stop": 60,
+    "Stop": 360,  # above the time that checks may take in one stop
     "SubagentStop": 10,
     "SessionStart": 20,
     "UserPromptSubmit": 20,

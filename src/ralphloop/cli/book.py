@@ -23,17 +23,23 @@ WAIT_S = 3.0  # a stop takes less
 
 
 class Book:
-    def __init__(self, loop: LoopFiles) -> None:
+    def __init__(self, loop: LoopFiles, *, final: bool = False) -> None:
         self.loop = loop
         self.state = state_of(loop)
         self.ledger = loop.load_ledger()
-        must_go_on(loop, self.state)
+        if not final:
+            must_go_on(loop, self.state)
         try:
             self.tasks = tasks.parse_source(loop.record)
         except (ValueError, OSError) as error:
             told = f"the tasks of {loop.record.name} cannot be read: {error}"
             raise UserError(f"{told}. Repair {own_file(loop.record)} and try again.") from None
         name_tasks(self.tasks, self.ledger)
+
+    def guard(self) -> list[str]:
+        """Put the pinned criteria back before a claim is judged by them; what there is to say about it."""
+        self.tasks, notes = tasks.guarded(self.loop, self.ledger)
+        return notes
 
     def place(self, task_id: str) -> int:
         ids = [task.id for task in self.tasks.tasks]
@@ -59,10 +65,11 @@ class Book:
 
 
 @contextmanager
-def opened(loop: LoopFiles) -> Iterator[Book]:
+def opened(loop: LoopFiles, *, final: bool = False) -> Iterator[Book]:
+    """The loop under its lock; one that is over for good only where `final` says so."""
     try:
         with loop.lock(wait_s=WAIT_S):
-            yield Book(loop)
+            yield Book(loop, final=final)
     except BusyError:
         raise UserError(f"the loop {loop.record.name} is busy with a stop; try again in a moment.") from None
 

@@ -24,11 +24,11 @@ from ralphloop.testing.agent import (
     TurnBegan,
 )
 from ralphloop.testing.hook_call import HookAnswer
-from ralphloop.testing.step import PROMISE, Pass, Say, Shell, Turn, Write, claim, claim_all
+from ralphloop.testing.step import Pass, Say, Shell, Turn, Write, claim, claim_all
 
 LIST = f".ralph/loops/{NAME}/feature_list.json"
-REFUSED = f"{PROMISE} is refused"
-FALSE_CLAIM = 2  # the turn in which the agent says that all is done, with two tasks open
+REFUSED = "is refused"
+FALSE_CLAIM = 2  # the turn in which the agent marks two tasks as done without any work
 
 
 @dataclass(frozen=True)
@@ -120,16 +120,16 @@ def _start_loop(stage: Stage, screen: Screen) -> None:
         "git init --quiet",
         "cat tasks.md",
         f"ralphloop new {NAME} --from tasks.md",
-        f"ralphloop start {NAME}",
+        f"ralphloop start {NAME} --yes",
     ):
         screen.command(command, stage.run(*command.split()))
     screen.note("(Here a scripted agent stands in for Claude Code; the hook is the real one.)")
 
 
 def _script(told: str, turn: int) -> Turn:
-    """The agent does what it is told, but for one turn in which it says that everything is done."""
+    """The agent does what it is told, but for one turn in which it marks the rest as done and says so."""
     if turn == FALSE_CLAIM:
-        return (claim_all("That was all there is to do."),)
+        return (Pass(LIST, "F2"), Pass(LIST, "F3"), claim_all("That was all there is to do."))
     task = "F1" if turn == 1 else _task_named_in(told)
     return (Say(f"I work on {task}."), *JOBS[task].steps(task))
 
@@ -178,9 +178,9 @@ def _summarise(stage: Stage, screen: Screen, run: Run) -> None:
     screen.facts(
         [
             ("outcome", str(loop.get("outcome"))),
-            ("tasks", f"{len(JOBS) - len(still_open)} of {len(JOBS)} done"),
+            ("tasks", f"{len(JOBS) - len(still_open)} of {len(JOBS)} done, {len(stage.proven())} proven"),
             ("iterations", str(loop.get("iteration"))),
-            ("refused claims", str(len(_refusals(run)))),
+            ("refused claims", ", ".join(stage.refused()) or "none"),
             ("decisions", _decisions(run)),
             *_labelled("commits", stage.commits()),
         ]
@@ -208,7 +208,9 @@ def _problems(stage: Stage, run: Run) -> list[str]:
         found.append(f"the loop's outcome is {outcome}, not complete")
     open_then = [task for task in JOBS if task != "F1"]
     if not any(all(task in reason for task in open_then) for reason in _refusals(run)):
-        found.append("the false claim of completion was not refused with the open tasks")
+        found.append("the false claim was not refused with the open tasks")
+    if sorted(stage.refused()) != open_then or sorted(stage.proven()) != sorted(JOBS):
+        found.append("the checks did not refuse the false claims and prove the true ones")
     if len(stage.commits()) != len(JOBS):
         found.append(f"{len(stage.commits())} commits instead of {len(JOBS)}")
     return found

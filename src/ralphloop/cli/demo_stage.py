@@ -87,12 +87,22 @@ class Stage:
 
     def last_stop(self) -> dict[str, Any]:
         """The journal's entry on the latest stop."""
-        for journal in self.project.glob(".ralph/run/*/journal.jsonl"):
-            for line in reversed(journal.read_text(encoding="utf-8").splitlines()):
-                entry = json.loads(line)
-                if isinstance(entry, dict) and entry.get("event") == "stop":
-                    return entry
-        return {}
+        stops = [entry for entry in self._journal() if entry.get("event") == "stop"]
+        return stops[-1] if stops else {}
+
+    def _journal(self) -> list[dict[str, Any]]:
+        found = [json.loads(line) for journal in self.project.glob(".ralph/run/*/journal.jsonl")
+                 for line in journal.read_text(encoding="utf-8").splitlines()]  # fmt: skip
+        return [entry for entry in found if isinstance(entry, dict)]
+
+    def refused(self) -> list[str]:
+        """The tasks whose claims a check refused."""
+        return [str(entry["task"]) for entry in self._journal() if entry.get("event") == "refused"]
+
+    def proven(self) -> list[str]:
+        (ledger,) = self.project.glob(".ralph/run/*/ledger.json")
+        tasks = json.loads(ledger.read_text(encoding="utf-8"))["tasks"]
+        return [task for task, known in tasks.items() if known.get("state") == "proven"]
 
     def open_tasks(self) -> list[str]:
         listed = self.project / ".ralph" / "loops" / NAME / "feature_list.json"

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from ralphloop.cli.errors import UserError
 from ralphloop.domain import jsontext
-from ralphloop.tasklists import features, markdown
+from ralphloop.tasklists import boxes, features, markdown
 from ralphloop.tasklists.markdown import Line
 
 BULLET = re.compile(r"(?:[-*+]|\d{1,9}[.)])[ \t]+(?:\[(?P<box>[ xX])\](?:[ \t]+|$))?(?P<text>.*)")
@@ -45,7 +45,8 @@ def _is_json(name: str, text: str) -> bool:
 
 
 def from_markdown(text: str) -> list[dict[str, Any]]:
-    """Each top-level item as a feature; the items below it are its steps, wrapped lines belong above."""
+    """Each top-level item as a feature; the items below it are its steps, or checks if they say `Verify:` and
+    then one code span; wrapped lines belong above."""
     lines = [line for line in markdown.lines(text) if line.text]
     items = {at: item for at, line in enumerate(lines) if (item := _item(line))}
     top = min((lines[at].indent for at in items), default=0)
@@ -58,6 +59,8 @@ def from_markdown(text: str) -> list[dict[str, Any]]:
             inside = True
         elif line.indent <= top:
             inside = False  # a heading or a paragraph
+        elif inside and this and (command := boxes.command(line)):
+            found[-1].setdefault("verify", []).append(command)
         elif inside and this:
             found[-1]["steps"].append(this["text"].strip())
         elif inside:

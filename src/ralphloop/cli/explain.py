@@ -14,9 +14,10 @@ from ralphloop.cli.output import say, say_json
 from ralphloop.domain.model import LAYOUTS, Decision, StopEvent
 from ralphloop.hook import claim, find, wire
 from ralphloop.hook.stop import Stop, loop_of
+from ralphloop.store import tasks
 from ralphloop.store.loop import LoopFiles
 
-ALLOW, GO_ON = "allow", "continue"
+ALLOW, GO_ON, CHECKS = "allow", "continue", "after the checks"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -41,12 +42,15 @@ class Account:
         self.steps: list[Step] = []
         self.loop: LoopFiles | None = None
         self.decision: Decision | None = None
+        self.pending = ""  # the checks that would be run before there is a decision
 
     def ask(self, rule: str, said: str) -> None:
         self.steps.append(Step(rule, said))
 
     @property
     def verdict(self) -> str:
+        if self.pending:
+            return CHECKS
         return GO_ON if self.decision is not None and self.decision.blocks else ALLOW
 
 
@@ -125,12 +129,21 @@ def _decide(event: StopEvent, loop: LoopFiles, call: find.Call, account: Account
     if state.served[1:]:
         call.registration = state.served[1]  # as the registration that serves this loop
     stop = Stop(event, loop, call=call)
-    account.decision = stop.decide()
+    answer = stop.decide()
+    account.decision = answer if isinstance(answer, Decision) else None
     for rule, said in stop.trace:
         account.ask(rule, said or "–")
+    if answer is not None and account.decision is None:
+        account.pending = "; ".join(waiting_commands(loop))
     if account.decision is not None and account.decision.rule == "request":
         account.ask("request", f"allow: the person asked for a {loop.request()}")
     return None
+
+
+def waiting_commands(loop: LoopFiles) -> list[str]:
+    """What the checks of the tasks that are done would run."""
+    listed = tasks.parse_source(loop.record)
+    return list(dict.fromkeys(text for task in listed.tasks if task.done for text in task.verify))
 
 
 def _tell(account: Account) -> None:
@@ -139,6 +152,8 @@ def _tell(account: Account) -> None:
         say(f"{number:>2}  {step.rule:<20}  {step.said}{mark}")
     said = account.decision
     say("", f"decision: {account.verdict}" + (f" with {said.task}" if said is not None and said.task else ""))
+    if account.pending:
+        say(f"checks: {account.pending}")
     for label, text in (_texts(said) if said is not None else {}).items():
         if text:
             say(f"{label}:", *("  " + row for row in text.split("\n")))

@@ -10,9 +10,9 @@ import time
 from typing import NoReturn
 
 from ralphloop.agents import claude
+from ralphloop.agents.presence import agent_in
 from ralphloop.cli.errors import UserError
 from ralphloop.cli.here import Here
-from ralphloop.cli.person import agent_in
 from ralphloop.domain import prompt
 from ralphloop.domain.model import CANCELLED, ENDED
 from ralphloop.hook.words import words_for

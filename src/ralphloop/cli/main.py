@@ -25,9 +25,14 @@ COMMANDS = {
     "resume": ("ralphloop.cli.resume", "go on with a paused or ended loop"),
     "cancel": ("ralphloop.cli.cancel", "end a loop for good"),
     "done": ("ralphloop.cli.done", "claim that a task is done"),
+    "verify": ("ralphloop.cli.verify", "run a task's checks by hand"),
+    "evidence": ("ralphloop.cli.evidence", "show what was run to prove a task"),
+    "approve": ("ralphloop.cli.approve", "allow new checks, and adopt your changes of the list"),
+    "accept": ("ralphloop.cli.accept", "vouch for a task"),
     "ask": ("ralphloop.cli.ask", "ask the person about a task and go on with the others"),
     "answer": ("ralphloop.cli.answer", "answer what the agent asked about a task"),
     "skip": ("ralphloop.cli.skip", "leave a task out of the loop"),
+    "report": ("ralphloop.cli.report", "tell what a loop did, task by task"),
     "log": ("ralphloop.cli.log", "show every decision of a loop and why"),
     "explain": ("ralphloop.cli.explain", "show how a stop would be decided, rule by rule"),
     "demo": ("ralphloop.cli.demo", "watch a scripted agent work through three tasks"),
@@ -79,7 +84,10 @@ def run(argv: list[str]) -> int:
     argv = argv or ["status"]
     chosen = next((word for word in argv if not word.startswith("-")), "")
     command = _load(COMMANDS[chosen][0]) if chosen in COMMANDS else None
-    args = _parser(chosen, command).parse_args(argv)
+    parser, its_own = _parsers(chosen, command)
+    args, unknown = parser.parse_known_args(argv)
+    if unknown:
+        its_own.error("unrecognized arguments: " + " ".join(unknown))
     assert command is not None, "argparse refuses an unknown command"
     return command.run(args)
 
@@ -89,16 +97,20 @@ def _load(module: str) -> Command:
     return found
 
 
-def _parser(chosen: str, command: Command | None) -> argparse.ArgumentParser:
+def _parsers(
+    chosen: str, command: Command | None
+) -> tuple[argparse.ArgumentParser, argparse.ArgumentParser]:
+    """The whole command line's parser, and the chosen command's, whose usage an error shows."""
     parser = argparse.ArgumentParser(
         prog="ralphloop",
-        description="Keeps a coding agent working through a list of tasks until each one is done.",
+        description="Keeps a coding agent working through a list of tasks until each one is proven done.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version="ralphloop " + VERSION)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    its_own = parser
     for name, (_, told) in COMMANDS.items():
         sub = commands.add_parser(
             name,
@@ -109,7 +121,8 @@ def _parser(chosen: str, command: Command | None) -> argparse.ArgumentParser:
         )
         if name == chosen and command is not None:
             command.configure(sub)
-    return parser
+            its_own = sub
+    return parser, its_own
 
 
 def _never_fail_to_print() -> None:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import argparse
 import time
 
+from ralphloop.cli import allowance
 from ralphloop.cli.book import WAIT_S, show
 from ralphloop.cli.errors import UserError
 from ralphloop.cli.here import Here, here, must_go_on, pick
 from ralphloop.cli.output import say
 from ralphloop.cli.person import require_person
-from ralphloop.cli.start import count, session_id
+from ralphloop.cli.start import session_id
 from ralphloop.domain.model import LIMIT, LoopState
+from ralphloop.domain.prompt import turns
 from ralphloop.store import arming
 from ralphloop.store.lock import BusyError
 from ralphloop.store.loop import LoopFiles, iso
@@ -24,12 +26,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--session", metavar="ID", type=session_id, help="that session (default: this one, or the next)"
     )
-    parser.add_argument("--max-iterations", metavar="N", type=count, help="a new limit of turns")
+    allowance.add_options(parser)
     parser.epilog = """\
 examples:
   ralphloop resume
   ralphloop resume shop --max-iterations 60
+  ralphloop resume shop --max-time 2h --max-cost 10
   ralphloop resume shop --adopt
+
+A higher limit is yours to give: inside the agent's client it is refused.
 """
 
 
@@ -46,9 +51,10 @@ def run(args: argparse.Namespace) -> int:
 def _resume(args: argparse.Namespace, place: Here, loop: LoopFiles) -> int:
     state, record = state_of(loop), loop.record
     must_go_on(loop, state)
-    _check_limit(args, place, loop, state)
+    limits = allowance.given(args)
+    _check_limits(limits, place, loop, state)
     owner = _owner(args, place, loop)
-    if state.live and owner == record.session and args.max_iterations is None and not loop.request():
+    if state.live and owner == record.session and not limits and not loop.request():
         gone = f"if its session is gone, `ralphloop resume {record.name} --adopt` takes it over."
         say(f"{record.name} is {state.state} already; {gone}")
         return 0
@@ -57,7 +63,7 @@ def _resume(args: argparse.Namespace, place: Here, loop: LoopFiles) -> int:
     if owner != record.session:
         _hand_over(loop, state, owner)
     try:
-        arming.take_up(loop, state, max_iterations=args.max_iterations)
+        arming.take_up(loop, state, limits=limits)
     except arming.TakenError as error:
         raise _taken(error.record.id, error.record.name) from None
     show(loop, state)
@@ -65,15 +71,17 @@ def _resume(args: argparse.Namespace, place: Here, loop: LoopFiles) -> int:
     return 0
 
 
-def _check_limit(args: argparse.Namespace, place: Here, loop: LoopFiles, state: LoopState) -> None:
-    old, new = int(loop.record.limits.iterations), args.max_iterations
-    if new is not None and new > old:
-        require_person(place.env, f"a higher limit ({new} instead of {old} iterations)")
-    if state.iteration < (new or old) or (new is None and state.outcome != LIMIT):
+def _check_limits(limits: dict[str, float], place: Here, loop: LoopFiles, state: LoopState) -> None:
+    higher = allowance.raised(loop.record.limits, limits)
+    if higher:
+        require_person(place.env, f"a higher limit ({', '.join(higher)})")
+    new = limits.get("iterations")
+    most = int(loop.record.limits.iterations if new is None else new)
+    if state.iteration < most or (new is None and state.outcome != LIMIT):
         return
     least = state.iteration + 1
     raise UserError(
-        f"{loop.record.name} has used {state.iteration} of {new or old} iterations; "
+        f"{loop.record.name} has used {state.iteration} of {most} iterations; "
         f"`ralphloop resume {loop.record.name} --max-iterations N` goes on, N at least {least}."
     )
 
@@ -104,7 +112,7 @@ def _taken(loop_id: str, name: str) -> UserError:
 
 def _told(place: Here, loop: LoopFiles, state: LoopState) -> str:
     name, owner = loop.record.name, loop.record.session
-    limit = f"iteration {state.iteration} of {int(loop.record.limits.iterations)}"
+    limit = "iteration " + turns(state.iteration, loop.record.limits.iterations, " of ")
     if not owner:
         return f"{name} goes on ({limit}) in the next session started here, or that gets its prompt."
     told = f"{name} goes on ({limit}): send session {owner} any message."

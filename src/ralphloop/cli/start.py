@@ -7,7 +7,7 @@ import os
 import sys
 import uuid
 
-from ralphloop.cli import launch, precheck
+from ralphloop.cli import allowance, consent, launch, precheck
 from ralphloop.cli.book import show
 from ralphloop.cli.choice import choose
 from ralphloop.cli.errors import UserError
@@ -18,7 +18,9 @@ from ralphloop.domain.model import FEATURES, LoopState, TaskList
 from ralphloop.domain.prompt import line
 from ralphloop.domain.survey import survey
 from ralphloop.domain.worklist import Worklist
-from ralphloop.store import arming, files, shelf, tasks
+from ralphloop.evidence import protect
+from ralphloop.evidence.approval import digest, waiting
+from ralphloop.store import approvals, arming, files, shelf, tasks
 from ralphloop.store.loop import LoopFiles
 from ralphloop.store.shelf import Record, Shelf
 from ralphloop.tasklists.registry import own_file
@@ -29,8 +31,9 @@ from ralphloop.views.snapshot import state_of
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", metavar="NAME", nargs="?", help="which task list, if there are several")
     parser.add_argument("--session", metavar="ID", type=session_id, help="the session that owns the loop")
+    parser.add_argument("--yes", action="store_true", help="approve the list's checks without being asked")
     parser.add_argument(
-        "--max-iterations", metavar="N", type=count, help="turns at most (default: 3 per task, at least 15)"
+        "--unapproved", action="store_true", help="start although checks are not approved; they do not run"
     )
     parser.add_argument(
         "--continue-with",
@@ -43,19 +46,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--permission-mode", metavar="MODE", help="what the launched client may do unasked (acceptEdits, …)"
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
+    allowance.add_options(parser)
     parser.epilog = """\
 examples:
   ralphloop start
-  ralphloop start shop --max-iterations 40
+  ralphloop start shop --max-iterations 40 --max-time 4h
+  ralphloop start shop --max-cost 5 --yes
   ralphloop start shop --launch --permission-mode acceptEdits
+
+The commands under `verify` in the list are shown and run only if you approve them.
 """
-
-
-def count(text: str) -> int:
-    """A number of turns above zero, for argparse."""
-    if not text.isascii() or not text.isdigit() or not 0 < int(text[:10]) < 10**9:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number above zero")
-    return int(text)
 
 
 def session_id(text: str) -> str:
@@ -79,14 +79,17 @@ def run(args: argparse.Namespace) -> int:
     for check in checks:
         if check.fatal:
             raise UserError(f"the loop could not run: {check.told}")
-    loop = _arm(args, place, source, session)
+    limits = allowance.given(args)
+    _approve(args, place, source, listed)
+    loop = _arm(args, place, source, session=session, limits=limits)
+    protected = protect.pin(loop, source.root)
     _record_interpreter(place)
     if source.layout == FEATURES:
         show(loop, state_of(loop))
     if args.json:
         say_json(_as_json(loop, listed, checks))
     else:
-        _tell(loop, listed, checks)
+        _tell(loop, listed, checks, protected=protected)
     if args.launch:
         settings = not precheck.is_registered(place, source)
         launch.replace(loop, place, settings=settings, permission_mode=args.permission_mode)
@@ -144,13 +147,37 @@ def _taken(source: Source, record: Record) -> UserError:
     return UserError(f"this session owns a loop already: {record.id} ({owner}). {end}")
 
 
-def _arm(args: argparse.Namespace, place: Here, source: Source, session: str | None) -> LoopFiles:
+def _approve(args: argparse.Namespace, place: Here, source: Source, listed: TaskList) -> None:
+    """Show the commands that would prove the tasks, and record them if the person says yes."""
+    shelf_here = Shelf(source.root, place.env)
+    commands = approvals.unapproved(shelf_here, listed)
+    if not commands:
+        return
+    if not args.json:
+        every = {command for task in listed.tasks for command in task.verify}
+        consent.list_commands(commands, already=len(every) - len(commands))
+    if consent.is_given(commands, yes=args.yes, env=place.env, what="Approve them and start"):
+        approvals.approve(shelf_here, commands, by="--yes" if args.yes else "terminal")
+    elif not args.unapproved:
+        raise consent.refusal(commands, env=place.env, again=f"ralphloop start {source.name}")
+
+
+def _arm(
+    args: argparse.Namespace,
+    place: Here,
+    source: Source,
+    *,
+    session: str | None,
+    limits: dict[str, float],
+) -> LoopFiles:
+    iterations = limits.pop("iterations", None)
     try:
         return arming.arm(
             source,
             Shelf(source.root, place.env),
             session=session,
-            max_iterations=args.max_iterations,
+            max_iterations=None if iterations is None else int(iterations),
+            limits=limits,
             continue_with=args.continue_with,
             started=True,
         )
@@ -172,11 +199,16 @@ def _done(listed: TaskList) -> int:
     return sum(1 for task in listed.tasks if task.done)
 
 
-def _tell(loop: LoopFiles, listed: TaskList, checks: list[precheck.Check]) -> None:
+def _tell(loop: LoopFiles, listed: TaskList, checks: list[precheck.Check], *, protected: int) -> None:
     record, state = loop.record, state_of(loop)
-    say(f"Loop {record.id}: {_done(listed)}/{len(listed.tasks)} done, "
-        f"at most {int(record.limits.iterations)} iterations.")  # fmt: skip
+    say(f"Loop {record.id}: {_done(listed)}/{len(listed.tasks)} done, {allowance.told(record.limits)}.")
     say(_binding(record, state))
+    if protected:
+        say(f"{protected} protected files are kept as they are now.")
+    if record.unapproved:
+        commands = waiting(loop)
+        say(f"! {len(commands)} checks are not approved and do not run: type `/ralphloop:approve "
+            f"{digest(commands)}` in the client, or run `ralphloop approve {record.name}`.")  # fmt: skip
     for check in checks:
         say(f"{'✓' if check.fine else '!'} {check.told}")
 
@@ -204,5 +236,6 @@ def _as_json(loop: LoopFiles, listed: TaskList, checks: list[precheck.Check]) ->
         "max_iterations": int(record.limits.iterations),
         "done": _done(listed),
         "total": len(listed.tasks),
+        "unapproved": waiting(loop),
         "checks": [check._asdict() for check in checks],
     }

@@ -10,10 +10,11 @@ from ralphloop.cli.here import UNDER_WAY, Here, here, pick
 from ralphloop.cli.output import say, say_json
 from ralphloop.domain.model import ENDED, FINAL
 from ralphloop.store import shelf, tasks
+from ralphloop.store.loop import LoopFiles
 from ralphloop.tasklists.registry import own_file
 from ralphloop.tasklists.source import Source
 from ralphloop.views import terminal
-from ralphloop.views.snapshot import LoopView, in_order, view_of
+from ralphloop.views.snapshot import LoopView, in_order, view_of, with_context, with_spending
 
 ENDED_SHOWN = 3
 
@@ -30,19 +31,27 @@ examples:
 
 
 def run(args: argparse.Namespace) -> int:
-    place = here(writes=False)
+    place, now = here(writes=False), time.time()
     if args.name is not None:
-        views, unowned = [view_of(pick(place, args.name))], []
+        views, unowned = _views([pick(place, args.name)], now), []
     else:
-        views = in_order(view_of(loop) for loop in place.loops(*UNDER_WAY, shelf.ENDED))
+        views = _views(place.loops(*UNDER_WAY, shelf.ENDED), now)
         unowned = _unowned(place, views)
     if args.json:
-        now = time.time()
         loops = [{**view.to_json(), "orphaned": view.is_orphaned(now)} for view in views]
         say_json({"loops": loops, "unowned": [_source_json(source) for source in unowned]})
     else:
         _print(views, unowned, named=args.name is not None)
     return 0
+
+
+def _views(loops: list[LoopFiles], now: float) -> list[LoopView]:
+    """What one loop spent takes a look through its transcripts; of several only the live ones' last lines."""
+    if len(loops) == 1:
+        view = view_of(loops[0])
+        return [with_context(with_spending(view, loops[0], now=now), loops[0])]
+    found = [(view_of(loop), loop) for loop in loops]
+    return in_order(with_context(view, loop) if view.live else view for view, loop in found)
 
 
 def _print(views: list[LoopView], unowned: list[Source], *, named: bool) -> None:

@@ -8,97 +8,48 @@ from ralphloop.domain.model import (
     AWAITING_APPROVAL,
     CANCELLED,
     CAPPED,
+    CLAIMS,
     COMPLETE,
     CORRUPT,
     ENDED,
     FAILED,
     FEATURES,
+    FINAL_RUN,
     INTERRUPTED,
     LIMIT,
+    NEEDS_APPROVAL,
     NEEDS_INPUT,
     PAUSED,
     RATE_LIMITED,
-    RUNNING,
     SELF_RESUMING,
     SPECKIT,
     SPECUM,
     WAITING,
-    Check,
     Decision,
     Need,
     status_word,
 )
 from ralphloop.domain.promise import PROMISE, promised
+from ralphloop.domain.situation import allow, close, leave, open_ids, run
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Callable, Iterable, Optional, Union
+    from typing import Callable, Optional, Union
 
-    from ralphloop.domain.model import Limits, LoopState, StopEvent, Turn
-    from ralphloop.domain.worklist import Worklist
+    from ralphloop.domain.model import LoopState
+    from ralphloop.domain.situation import Situation
 
     Answer = Union[Decision, Need]
-    Rule = Callable[["Situation"], Optional[Answer]]
+    Rule = Callable[[Situation], Optional[Answer]]
 
 SHOWN = 5  # background tasks that a reason names
-
-
-class Situation:
-    """All that a decision may look at. `loop` is a working copy that the rules move forward."""
-
-    __slots__ = (
-        "backup", "cap", "claims", "event", "fault", "files", "limits", "loop", "notes", "now", "path",
-        "pending", "results", "turn", "words", "work",
-    )  # fmt: skip
-
-    def __init__(
-        self,
-        event: StopEvent,
-        loop: LoopState,
-        *,
-        work: Optional[Worklist],
-        turn: Turn,
-        limits: Limits,
-        words: prompt.Words,
-        now: float,
-        files: str = "",
-        path: str = "",
-        fault: str = "",
-        backup: bool = False,
-        claims: Iterable[str] = (),
-        pending: Iterable[Check] = (),
-        results: Optional[dict[str, bool]] = None,
-        notes: Iterable[str] = (),
-        cap: int = limit.CLIENT_CAP,
-    ) -> None:
-        self.event = event
-        self.loop = loop
-        self.work = work
-        self.turn = turn
-        self.limits = limits
-        self.words = words
-        self.now = now
-        # signature of the task files, and the loop's own file
-        self.files = files
-        self.path = path
-        # why there is no worklist: "gone", or what is wrong with the file
-        self.fault = fault
-        self.backup = backup
-        # tasks claimed since the last stop, and approved checks of theirs that have not run
-        self.claims = tuple(claims)
-        self.pending = tuple(pending)
-        self.results = results
-        self.notes = list(notes)
-        self.cap = cap
-
-    @property
-    def reply(self) -> Optional[str]:
-        return self.event.reply if self.event.reply is not None else self.turn.reply
+IDLE = "idle"  # the loop was told that it would complete without any work
 
 
 def decide(now: Situation, trace: Optional[list[tuple[str, str]]] = None) -> Answer:
     """Ask each rule in turn; `trace` collects what each of them said."""
     limit.tick(now.loop, now.now)
+    now.loop.worked = now.loop.worked or now.turn.tools > 0
     for rule in RULES:
         answer = rule(now)
         name = rule.__name__.lstrip("_")
@@ -123,47 +74,10 @@ def _verdict(answer: Answer) -> str:
     return "allow (%s)" % (loop.outcome or loop.state) if answer.writes else "allow, write nothing"
 
 
-# Answers
-
-
-def _allow(now: Situation) -> Decision:
-    """Let the session stop; the loop stays as it is."""
-    return Decision(now.loop)
-
-
-def _leave(now: Situation) -> Decision:
-    return Decision(now.loop, writes=False)
-
-
-def _close(
-    now: Situation, state: str, outcome: str, detail: str, *, message: str = "", stderr: str = ""
-) -> Decision:
-    loop = now.loop
-    loop.state, loop.outcome, loop.detail = state, outcome, detail
-    said = message and prompt.said(loop, message)
-    return Decision(loop, message=said, stderr=stderr, status=status_word(outcome))
-
-
-def _run(loop: LoopState) -> None:
-    loop.state, loop.outcome, loop.detail, loop.resume_at = RUNNING, None, "", None
-
-
-def _resume_hint(now: Situation) -> str:
-    return "`%s resume` goes on." % now.words.command
-
-
-def _open(work: Worklist) -> str:
-    more = work.open_total - len(work.open_ids)
-    return ", ".join(work.open_ids) + (" and %d more" % more if more > 0 else "")
-
-
-# Rules
-
-
 def _before_execution(now: Situation) -> Optional[Answer]:
     """Nothing to keep going yet, unless quick mode does: see `_quick_phase`."""
     work = now.work
-    return _leave(now) if work is not None and work.phase != "execution" and not work.quick else None
+    return leave(now) if work is not None and work.phase != "execution" and not work.quick else None
 
 
 def _state_gone(now: Situation) -> Optional[Answer]:
@@ -171,23 +85,23 @@ def _state_gone(now: Situation) -> Optional[Answer]:
         return None
     loop = now.loop
     if not loop.live:
-        return _leave(now)
+        return leave(now)
     if now.work is not None and now.work.complete:
-        return _close(now, ENDED, COMPLETE, "state file removed, every box is checked")
+        return _finish(now, "state file removed, every box is checked")
     if now.backup and not loop.restored:
         return Need(restore=True, once=True)
-    return _close(now, ENDED, CANCELLED, "%s is gone" % now.path)
+    return close(now, ENDED, CANCELLED, "%s is gone" % now.path)
 
 
 def _paused_or_ended(now: Situation) -> Optional[Answer]:
     loop = now.loop
     if loop.state == ENDED:
-        return _leave(now)
+        return leave(now)
     if loop.state != PAUSED:
         return None
     work = now.work
     answered = loop.outcome == NEEDS_INPUT and work is not None and bool(work.next or work.complete)
-    return None if answered or _goes_on_by_itself(loop) else _leave(now)
+    return None if answered or _goes_on_by_itself(loop) else leave(now)
 
 
 def _goes_on_by_itself(loop: LoopState) -> bool:
@@ -205,16 +119,16 @@ def _broken_off(now: Situation) -> Optional[Answer]:
         return None
     loop.resume_at = turn.resume_at
     if outcome == INTERRUPTED:
-        text = "paused, because you interrupted it. " + _resume_hint(now)
-        return _close(now, PAUSED, INTERRUPTED, "interrupted by the person", message=text)
+        text = "paused, because you interrupted it. " + now.resume_hint
+        return close(now, PAUSED, INTERRUPTED, "interrupted by the person", message=text)
     if outcome == CAPPED:
         text = "the client force-ended the last turn (its cap on blocked stops); it is not complete. "
-        return _close(now, ENDED, CAPPED, turn.detail, message=text + _resume_hint(now))
+        return close(now, ENDED, CAPPED, turn.detail, message=text + now.resume_hint)
     if outcome == RATE_LIMITED:
         text = "a rate limit ended the last turn. It goes on at your next message."
-        return _close(now, PAUSED, RATE_LIMITED, turn.detail, message=text)
+        return close(now, PAUSED, RATE_LIMITED, turn.detail, message=text)
     text = "an API error ended the last turn (%s). " % prompt.line(turn.detail, 120)
-    return _close(now, ENDED, FAILED, turn.detail, message=text + _resume_hint(now))
+    return close(now, ENDED, FAILED, turn.detail, message=text + now.resume_hint)
 
 
 def _awaiting_approval(now: Situation) -> Optional[Answer]:
@@ -222,18 +136,18 @@ def _awaiting_approval(now: Situation) -> Optional[Answer]:
         return None
     now.loop.state, now.loop.outcome = PAUSED, AWAITING_APPROVAL
     now.loop.detail = "awaitingApproval is set in the state file"
-    return _allow(now)
+    return allow(now)
 
 
 def _session_still_works(now: Situation) -> Optional[Answer]:
     running = [kind for kind, _ in now.event.background]
     if "subagent" in running or "workflow" in running:
         now.loop.state, now.loop.outcome = WAITING, None
-        return _allow(now)
+        return allow(now)
     idle = not now.turn.tools and now.loop.quiet_replies >= 1
     if (running or now.event.crons) and idle:
         now.loop.state, now.loop.outcome, now.loop.quiet_replies = WAITING, None, 0
-        return _allow(now)
+        return allow(now)
     return None
 
 
@@ -245,9 +159,9 @@ def _quick_phase(now: Situation) -> Optional[Answer]:
     phase = prompt.line(work.phase, 40)
     why = limit.quick_mode_spent(loop, phase, now.limits)
     if why:
-        return _close(now, ENDED, LIMIT, why, message="%s; %s" % (why, _resume_hint(now)))
+        return close(now, ENDED, LIMIT, why, message="%s; %s" % (why, now.resume_hint))
     loop.phase_turns[phase] = loop.phase_turns.get(phase, 0) + 1
-    _run(loop)
+    run(loop)
     message = "%s quick mode | %s phase" % (prompt.PREFIX[loop.layout], phase)
     return Decision(loop, blocks=True, reason=prompt.phase(loop, work), message=message)
 
@@ -260,112 +174,177 @@ def _corrupt(now: Situation) -> Optional[Answer]:
         return Need(restore=True)
     name = now.path.rsplit("/", 1)[-1]
     if now.files in loop.told:
-        return _close(now, PAUSED, CORRUPT, now.fault, message="%s is still corrupt; the loop is paused. %s"
-                      % (name, _resume_hint(now)))  # fmt: skip
+        return close(now, PAUSED, CORRUPT, now.fault, message="%s is still corrupt; the loop is paused. %s"
+                      % (name, now.resume_hint))  # fmt: skip
     if loop.iteration >= now.limits.iterations:
-        return _close(now, ENDED, LIMIT, now.fault, message="limit reached with a corrupt %s" % name)
+        return close(now, ENDED, LIMIT, now.fault, message="limit reached with a corrupt %s" % name)
     loop.told = [*loop.told[-9:], now.files]
     loop.iteration += 1
-    _run(loop)
+    run(loop)
     reason = prompt.recovery(loop, path=now.path, problem=now.fault, words=now.words)
     return Decision(loop, blocks=True, reason=reason, message=prompt.said(loop, "corrupt %s" % name))
 
 
 def _claims(now: Situation) -> Optional[Answer]:
     """A claim counts once its checks are green; the checks run outside, then we are asked again."""
-    if now.pending and now.results is None:
-        return Need(checks=now.pending)
-    return None
+    if now.results is None:
+        return Need(checks=CLAIMS) if now.known.claimed or now.unapproved else None
+    loop, results = now.loop, now.results
+    for refusal in results.refused:
+        loop.attempts[refusal.task] = loop.attempts.get(refusal.task, 0) + 1
+    return _wait_for_approval(now) if results.blocked and loop.layout == FEATURES else None
+
+
+def _wait_for_approval(now: Situation) -> Decision:
+    assert now.results is not None
+    told = now.results.need_person(now.words.command)
+    detail = "checks that the person has not approved: " + prompt.line("; ".join(now.results.commands))
+    return close(now, PAUSED, NEEDS_APPROVAL, detail, message=told + ".")
 
 
 def _complete(now: Situation) -> Optional[Answer]:
-    work = _known(now)
-    if not work.complete:
+    return _finish(now, "") if now.known.complete else None
+
+
+def _finish(now: Situation, detail: str) -> Optional[Answer]:
+    """Every task is closed: once everything is green in one go, the loop is complete."""
+    work, loop, results = now.known, now.loop, now.results
+    if work.checkable and (results is None or not (results.final or results.unfinished)):
+        return Need(checks=FINAL_RUN)
+    if results is not None and results.unfinished:
         return None
+    if not (loop.worked or work.proven or IDLE in loop.told) and now.turn.readable:
+        return _doubt(now)
     text = "complete: %s" % prompt.tally(work)
     if work.skipped:
         text += ", %d skipped" % work.skipped
-    return _close(now, ENDED, COMPLETE, "", message=text if now.loop.layout == FEATURES else "")
+    return close(now, ENDED, COMPLETE, detail, message=text if loop.layout == FEATURES else "")
+
+
+def _doubt(now: Situation) -> Decision:
+    """Done without a single tool call since the start: ask once (field report 19)."""
+    loop = now.loop
+    loop.told = [*loop.told, IDLE]
+    loop.iteration += 1
+    run(loop)
+    said = prompt.said(loop, "every task is marked done, and no tool was used since the start")
+    return Decision(
+        loop, blocks=True, reason=prompt.doubt(loop, now.words), message=said, refused="completion"
+    )
 
 
 def _nothing_can_run(now: Situation) -> Optional[Answer]:
-    work = _known(now)
-    if work.next:
+    work = now.known
+    if work.next or (now.results is not None and now.results.unfinished):
         return None
+    if now.results is not None and now.results.waiting:
+        return _wait_for_approval(now)
+    if work.claimed:
+        return None  # claimed while the checks ran: the next stop looks at it
     if not work.total and now.loop.layout != FEATURES:
-        return _leave(now)
+        return leave(now)
     if work.asked:
         ids = prompt.line(", ".join(task for task, _ in work.asked))
         question = prompt.line(work.asked[0][1], 160)
         asked = "%s (%s)" % (ids, question) if question else ids
         answer = "`%s answer ID TEXT`" % now.words.command
         message = "needs you: %s. Answer with %s, then send any message." % (asked, answer)
-        return _close(now, PAUSED, NEEDS_INPUT, ids, message=message)
+        return close(now, PAUSED, NEEDS_INPUT, ids, message=message)
     if work.stuck:
         why = "; ".join("%s %s" % (task, reason) for task, reason in work.stuck)
     elif work.set_aside:
         why = "set aside after too many attempts: " + ", ".join(work.set_aside)
     else:
         why = "every task was skipped" if work.total else "the list has no tasks"
-    return _close(now, ENDED, FAILED, why, message="failed: " + prompt.line(why))
+    return close(now, ENDED, FAILED, why, message="failed: " + prompt.line(why))
 
 
 def _limits(now: Situation) -> Optional[Answer]:
-    work, loop = _known(now), now.loop
+    work, loop = now.known, now.loop
     loop.iteration = max(loop.iteration, work.iteration)
     limit.note_turn(loop, now.turn, work=work, reply=now.reply, files=now.files, claims=bool(now.claims))
     outcome, why = limit.tripped(loop, now.limits, cap=now.cap)
+    if not outcome and now.spent is not None:
+        outcome, why = limit.overspent(now.spent, now.limits)
     if not outcome:
-        return _too_many_attempts(now)
+        return _denied(now) or _too_many_attempts(now)
     if outcome == LIMIT and loop.layout == SPECUM and LIMIT not in loop.told:
         loop.told = [*loop.told, LIMIT]
-        _run(loop)
+        run(loop)
         reason = prompt.limit_recovery(loop, work, why=why, words=now.words)
         return Decision(loop, blocks=True, reason=reason, message=prompt.said(loop, "limit reached: " + why))
     if outcome == LIMIT and loop.layout == SPECKIT:
-        text = "[ralph-speckit] limit reached: %s; open: %s" % (why, prompt.line(_open(work)))
-        return _close(now, ENDED, LIMIT, why, stderr=text)
-    message = "%s: %s; open: %s. %s" % (outcome, why, prompt.line(_open(work)), _resume_hint(now))
-    return _close(now, ENDED, outcome, why, message=message)
+        text = "[ralph-speckit] limit reached: %s; open: %s" % (why, prompt.line(open_ids(work)))
+        return close(now, ENDED, LIMIT, why, stderr=text)
+    message = "%s: %s; open: %s. %s" % (outcome, why, prompt.line(open_ids(work)), now.resume_hint)
+    return close(now, ENDED, outcome, why, message=message)
+
+
+def _denied(now: Situation) -> Optional[Answer]:
+    """A tool that the client denies again and again: only the person can allow it (field report 76)."""
+    tool, rule = limit.note_denials(now.loop, now.turn, now.limits)
+    if not tool:
+        return None
+    why = "the client denied %s %d times" % (prompt.line(tool, 80), now.limits.denials)
+    if rule:
+        why += "; the rule to add: " + prompt.line(rule, 200)
+    text = "needs you: %s. Allow it in `/permissions` or the settings, then send any message." % why
+    return close(now, PAUSED, NEEDS_INPUT, why, message=text)
 
 
 def _too_many_attempts(now: Situation) -> Optional[Answer]:
     """A list of features goes on without the task; in a sequential one nothing can."""
-    work, loop = _known(now), now.loop
-    task = work.next[0].id
-    spent = loop.attempts.get(task, 0)
-    if spent < limit.attempts_allowed(now.limits, work):
+    work, loop = now.known, now.loop
+    if not work.next:
         return None
-    why = "task %s was tried %d times" % (prompt.line(task, 80), spent)
-    if not work.sequential:
+    task = work.next[0].id
+    outcome, why = "", ""
+    tried = loop.attempts.get(task, 0)
+    if tried >= limit.attempts_allowed(now.limits, work):
+        outcome, why = FAILED, "task %s was tried %d times" % (prompt.line(task, 80), tried)
+    elif now.spent is not None:
+        outcome, why = limit.task_overspent(now.spent, task, now.limits)
+    if outcome and not work.sequential:
         return Need(set_aside=task, why=why)
-    return _close(now, ENDED, FAILED, why, message="failed: %s. %s" % (why, _resume_hint(now)))
+    message = "%s: %s. %s" % (outcome, why, now.resume_hint)
+    return close(now, ENDED, outcome, why, message=message) if outcome else None
 
 
 def _go_on(now: Situation) -> Answer:
-    work, loop = _known(now), now.loop
-    notes = list(now.notes)
-    refused = PROMISE if promised(now.reply or "") else ""
+    work, loop = now.known, now.loop
+    refused = [PROMISE] if promised(now.reply or "") else []
+    notes = _notes(now, bool(refused))
+    refusals = now.results.refused if now.results is not None else []
+    loop.iteration += 1
+    run(loop)
+    loop.current = work.next[0].id if work.next else ""
+    most = int(now.limits.iterations)
+    message, warning = prompt.status_line(loop, work, limit=most), limit.warning(loop, now.limits, now.spent)
+    return Decision(
+        loop,
+        blocks=True,
+        reason=prompt.continuation(loop, work, limit=most, words=now.words, notes=notes, refusals=refusals),
+        message=message + " · " + warning if warning else message,
+        task=loop.current,
+        status=status_word(None),
+        refused=", ".join(refused + [refusal.task for refusal in refusals]),
+    )
+
+
+def _notes(now: Situation, refused: bool) -> list[str]:
+    """What the agent must know before its next task."""
+    work, notes = now.known, list(now.notes)
     if refused:
-        notes.append("%s is refused: %d tasks are open: %s." % (PROMISE, work.open_total, _open(work)))
+        notes.append("%s is refused: %d tasks are open: %s." % (PROMISE, work.open_total, open_ids(work)))
+    if now.results is not None and now.results.waiting:
+        ids = prompt.line(", ".join(now.results.waiting))
+        notes.append("The checks of %s wait for the person's approval; go on with the rest." % ids)
     if now.event.crons:
         notes.append("%d scheduled prompts wait in this session." % now.event.crons)
     for kind, text in now.event.background[:SHOWN]:
         what = prompt.line(kind, 40), prompt.line(text, 120)
         notes.append("Still running in the background (%s): %s" % what)
-    loop.iteration += 1
-    _run(loop)
-    loop.current = work.next[0].id
-    most = int(now.limits.iterations)
-    return Decision(
-        loop,
-        blocks=True,
-        reason=prompt.continuation(loop, work, limit=most, words=now.words, notes=notes),
-        message=prompt.status_line(loop, work, limit=most),
-        task=loop.current,
-        status=status_word(None),
-        refused=refused,
-    )
+    return notes
 
 
 RULES: tuple[Rule, ...] = (
@@ -383,8 +362,3 @@ RULES: tuple[Rule, ...] = (
     _limits,
     _go_on,
 )
-
-
-def _known(now: Situation) -> Worklist:
-    assert now.work is not None, "the rule on corrupt files comes first"
-    return now.work

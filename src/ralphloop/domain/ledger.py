@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from ralphloop.domain.model import ASKED, CLOSED, GIVEN, OPEN, SET_ASIDE, SKIPPED, UNVERIFIED, VOUCHED
+from ralphloop.domain.model import (
+    ASKED,
+    CLAIMED,
+    CLOSED,
+    GIVEN,
+    OPEN,
+    SET_ASIDE,
+    SKIPPED,
+    UNVERIFIED,
+    VOUCHED,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,7 +27,7 @@ class Ledger:
     __slots__ = ("names", "tasks")
 
     def __init__(self) -> None:
-        # id -> {"state", "question", "answer", "why"}
+        # id -> {"state", "question", "answer", "why", "evidence", "added", "modified"}
         self.tasks: dict[str, dict[str, str]] = {}
         # description -> id, for tasks that came without one
         self.names: dict[str, str] = {}
@@ -46,12 +56,17 @@ class Ledger:
         known = self.tasks.get(task.id, {})
         said = known.get("state", "")
         if task.done:
-            return said if said in CLOSED else UNVERIFIED
+            return said if said in CLOSED else _claim(task)
         if said in (VOUCHED, SKIPPED, SET_ASIDE):
             return said
         if (known.get("question") or task.needs_human) and not known.get("answer"):
             return ASKED
         return OPEN
+
+
+def _claim(task: Task) -> str:
+    """What a task is that says it is done, and of which nothing else is known."""
+    return CLAIMED if task.verify else UNVERIFIED
 
 
 def _texts(data: dict[str, Any]) -> dict[str, str]:
@@ -84,10 +99,10 @@ def settle(tasks: TaskList, ledger: Ledger, *, given: bool = False) -> tuple[lis
     claimed, reopened = [], []
     for task in tasks.tasks:
         said = ledger.tasks.get(task.id, {}).get("state", "")
-        if task.done and said not in CLOSED:
-            ledger.note(task.id, state=GIVEN if given else UNVERIFIED)
+        if task.done and said not in (*CLOSED, CLAIMED):
+            ledger.note(task.id, state=GIVEN if given else _claim(task))
             claimed.append(task.id)
-        elif not task.done and said in CLOSED and said != VOUCHED:
+        elif not task.done and said in (*CLOSED, CLAIMED) and said != VOUCHED:
             ledger.drop(task.id, "state")
             reopened.append(task.id)
     return claimed, reopened

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ralphloop.domain.model import LIMIT, PAUSED, STALLED, Limits
+from ralphloop.domain.model import BUDGET, LIMIT, PAUSED, STALLED, Limits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,6 +15,21 @@ NEAR_EMPTY = 20  # characters; "Holding." and the like (field reports 29, 30)
 CLIENT_CAP = 8  # plain replies in a row after which Claude Code ends the turn itself
 PHASE_TURNS = 15  # continuations of one phase before execution in quick mode
 PHASES = 4  # research, requirements, design, tasks
+WARN_AT = 0.8  # of a limit
+
+
+class Spent:
+    """Tokens and dollars of a loop and of each of its tasks, as far as its transcripts tell."""
+
+    __slots__ = ("cost_usd", "task_cost_usd", "task_tokens", "tokens", "unpriced")
+
+    def __init__(self) -> None:
+        self.tokens = 0
+        self.cost_usd = 0.0
+        self.task_tokens: dict[str, int] = {}
+        self.task_cost_usd: dict[str, float] = {}
+        # models without a known price: their tokens count, their dollars are unknown
+        self.unpriced: list[str] = []
 
 
 def iteration_limit(total: int, explicit: Iterable[Optional[int]] = ()) -> int:
@@ -84,6 +99,56 @@ def tripped(loop: LoopState, limits: Limits, *, cap: int = CLIENT_CAP) -> tuple[
         return STALLED, "the same reply %d times" % loop.same_replies
     if loop.empty_replies >= limits.replies:
         return STALLED, "%d near-empty replies in a row" % loop.empty_replies
+    return "", ""
+
+
+def overspent(spent: Spent, limits: Limits) -> tuple[str, str]:
+    if limits.tokens and spent.tokens >= limits.tokens:
+        return BUDGET, "%d of %d tokens used" % (spent.tokens, limits.tokens)
+    if limits.cost_usd and spent.cost_usd >= limits.cost_usd:
+        return BUDGET, "$%.2f of $%.2f spent" % (spent.cost_usd, limits.cost_usd)
+    return "", ""
+
+
+def task_overspent(spent: Spent, task: str, limits: Limits) -> tuple[str, str]:
+    tokens, cost_usd = spent.task_tokens.get(task, 0), spent.task_cost_usd.get(task, 0.0)
+    if limits.task_tokens and tokens >= limits.task_tokens:
+        return BUDGET, "task %s used %d of %d tokens" % (task, tokens, limits.task_tokens)
+    if limits.task_cost_usd and cost_usd >= limits.task_cost_usd:
+        return BUDGET, "task %s cost $%.2f of $%.2f" % (task, cost_usd, limits.task_cost_usd)
+    return "", ""
+
+
+def warning(loop: LoopState, limits: Limits, spent: Optional[Spent]) -> str:
+    """What the person is told once about each limit that is nearly reached, and once if dollars are set
+    and a model's price is not known."""
+    used = [
+        ("iterations", loop.iteration, limits.iterations),
+        ("running time", loop.elapsed_s, limits.time_s),
+    ]
+    texts = []
+    if spent is not None:
+        used += [("tokens", spent.tokens, limits.tokens), ("dollars", spent.cost_usd, limits.cost_usd)]
+        if limits.cost_usd and spent.unpriced and "prices" not in loop.told:
+            loop.told = [*loop.told, "prices"]
+            texts.append("dollars unknown for " + ", ".join(spent.unpriced[:3]))
+    for name, spending, most in used:
+        if most and spending >= WARN_AT * most and name not in loop.told:
+            loop.told = [*loop.told, name]
+            texts.append("80 % of the " + name)
+    return " · ".join(texts)
+
+
+def note_denials(loop: LoopState, turn: Turn, limits: Limits) -> tuple[str, str]:
+    """Count the calls that the client denied, tool by tool; the tool that is denied too often and the rule
+    that would allow it, or two empty texts."""
+    for tool in turn.worked:
+        loop.denied.pop(tool, None)
+    for tool, rule in turn.denied:
+        loop.denied[tool] = loop.denied.get(tool, 0) + 1
+        if loop.denied[tool] >= limits.denials:
+            loop.denied = {}
+            return tool, rule
     return "", ""
 
 

@@ -26,11 +26,13 @@ FINAL = (COMPLETE, CANCELLED)
 # These loops go on by themselves at the owner's next stop.
 SELF_RESUMING = (RATE_LIMITED, AWAITING_APPROVAL, NEEDS_INPUT)
 
-# task states; those in CLOSED need no more work
-OPEN, ASKED = "open", "asked"
+# task states; those in CLOSED need no more work, a CLAIMED one waits for its check
+OPEN, ASKED, CLAIMED = "open", "asked", "claimed"
 GIVEN, UNVERIFIED, PROVEN, VOUCHED = "given", "unverified", "proven", "vouched"
 SKIPPED, SET_ASIDE = "skipped", "set_aside"
 CLOSED = (GIVEN, UNVERIFIED, PROVEN, VOUCHED)
+
+UNLIMITED = 10**9  # iterations without an end, for who asked for that
 
 _HUGE = 1e15
 
@@ -115,9 +117,12 @@ class TaskList:
 
 
 class Limits:
-    """What a loop may spend; pinned when it is armed."""
+    """What a loop may spend; pinned when it is armed. Tokens and dollars are off at 0."""
 
-    __slots__ = ("attempts", "iterations", "no_progress", "replies", "time_s")
+    __slots__ = (
+        "attempts", "cost_usd", "denials", "iterations", "no_progress", "replies", "task_cost_usd",
+        "task_tokens", "time_s", "tokens",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -127,12 +132,26 @@ class Limits:
         time_s: float = 8 * 3600.0,
         no_progress: int = 3,
         replies: int = 3,
+        denials: int = 3,
+        tokens: int = 0,
+        cost_usd: float = 0.0,
+        task_tokens: int = 0,
+        task_cost_usd: float = 0.0,
     ) -> None:
         self.iterations = iterations
         self.attempts = attempts
         self.time_s = time_s
         self.no_progress = no_progress
         self.replies = replies
+        self.denials = denials
+        self.tokens = tokens
+        self.cost_usd = cost_usd
+        self.task_tokens = task_tokens
+        self.task_cost_usd = task_cost_usd
+
+    @property
+    def budgeted(self) -> bool:
+        return bool(self.tokens or self.cost_usd or self.task_tokens or self.task_cost_usd)
 
     def to_json(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in self.__slots__}
@@ -179,13 +198,15 @@ class StopEvent:
 class Turn:
     """What the transcript shows of the time since the last stop."""
 
-    __slots__ = ("broken_off", "detail", "end", "readable", "reply", "resume_at", "tools")
+    __slots__ = ("broken_off", "denied", "detail", "end", "readable", "reply", "resume_at", "tools", "worked")
 
     def __init__(
         self,
         *,
         readable: bool = False,
         tools: int = 0,
+        denied: Iterable[tuple[str, str]] = (),
+        worked: Iterable[str] = (),
         reply: Optional[str] = None,
         broken_off: str = "",
         detail: str = "",
@@ -194,6 +215,9 @@ class Turn:
     ) -> None:
         self.readable = readable
         self.tools = tools
+        # (tool, rule that would allow it) of calls that were denied, and tools of which a call was not
+        self.denied = tuple(denied)
+        self.worked = frozenset(worked)
         self.reply = reply
         # the outcome of an end that no hook saw: interrupted, capped, rate_limited, failed
         self.broken_off = broken_off
@@ -234,6 +258,10 @@ class LoopState:
     resume_at: Optional[float]
     since: str
     ledger: int
+    worked: bool
+    denied: dict[str, int]
+    final_since: int
+    transcripts: list[str]
 
     DEFAULTS: dict[str, Any] = {
         "id": "", "layout": "", "name": "", "owner": None, "state": ARMED, "outcome": None,
@@ -242,6 +270,7 @@ class LoopState:
         "empty_replies": 0, "quiet_replies": 0, "phase_turns": {},
         "tasks_seen": "", "files_seen": "", "transcript_end": 0, "served": [], "pending": "",
         "told": [], "restored": False, "resume_at": None, "since": "", "ledger": 0,
+        "worked": False, "denied": {}, "final_since": 0, "transcripts": [],
     }  # fmt: skip
     __slots__ = tuple(DEFAULTS)
 
@@ -326,17 +355,6 @@ class Decision:
         self.writes = writes
 
 
-class Check:
-    """One command that must exit 0 before a claim counts."""
-
-    __slots__ = ("command", "task", "timeout_s")
-
-    def __init__(self, task: str, command: str, *, timeout_s: Optional[float] = None) -> None:
-        self.task = task
-        self.command = command
-        self.timeout_s = timeout_s
-
-
 class Need:
     """What must happen before there can be a decision; then `decide` is asked again."""
 
@@ -347,7 +365,7 @@ class Need:
         *,
         restore: bool = False,
         once: bool = False,
-        checks: Iterable[Check] = (),
+        checks: str = "",
         set_aside: str = "",
         why: str = "",
     ) -> None:
@@ -355,6 +373,10 @@ class Need:
         self.restore = restore
         # a file that goes a second time was taken away on purpose
         self.once = once
-        self.checks = tuple(checks)
+        # whose checks: those of the claimed tasks, or once more those of all of them
+        self.checks = checks
         self.set_aside = set_aside
         self.why = why
+
+
+CLAIMS, FINAL_RUN = "claims", "final"

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from ralphloop.domain.model import FEATURES, SPECUM
+from ralphloop.domain.model import FEATURES, SPECUM, UNLIMITED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Iterable
 
     from ralphloop.domain.model import LoopState
+    from ralphloop.domain.proof import Refusal
     from ralphloop.domain.worklist import Item, Worklist
 
-REASON_MAX = 9_000  # the client cuts a context text at 10,000 characters
+REASON_MAX = 9_800  # the client cuts a context text at 10,000 characters
 TASK_MAX = 5_000
 HOW_MAX = 4_500
 NOTES_MAX = 3_000
@@ -52,11 +53,20 @@ def tally(work: Worklist) -> str:
 def status_line(loop: LoopState, work: Worklist, *, limit: int) -> str:
     """What the person sees while the loop goes on."""
     if loop.layout == FEATURES:
-        ids = ", ".join(line(item.id, 80) for item in work.next)
-        return "ralphloop · iteration %d/%d · %s · next %s" % (loop.iteration, limit, tally(work), ids)
+        ids = ", ".join(line(item.id, 80) for item in work.next) or "the rest of the checks"
+        return "ralphloop · iteration %s · %s · next %s" % (
+            turns(loop.iteration, limit, "/"),
+            tally(work),
+            ids,
+        )
     group = " (PARALLEL GROUP)" if len(work.next) > 1 else ""
     place = work.next[0].place + 1 if work.next else work.index
     return "%s iteration %d | Task %d/%d%s" % (PREFIX[loop.layout], loop.iteration, place, work.total, group)
+
+
+def turns(iteration: int, limit: float, of: str) -> str:
+    """`3 of 30`, or the number alone where the person asked for no limit."""
+    return "%d%s%d" % (iteration, of, limit) if limit < UNLIMITED else "%d" % iteration
 
 
 def said(loop: LoopState, text: str) -> str:
@@ -65,23 +75,43 @@ def said(loop: LoopState, text: str) -> str:
 
 
 def continuation(
-    loop: LoopState, work: Worklist, *, limit: int, words: Words, notes: Iterable[str] = ()
+    loop: LoopState,
+    work: Worklist,
+    *,
+    limit: int,
+    words: Words,
+    notes: Iterable[str] = (),
+    refusals: Iterable[Refusal] = (),
 ) -> str:
-    """The text that sends the agent to its next task."""
-    head, how = _headline(loop, work, limit), cut(_how(work.next, words, loop.layout), HOW_MAX)
-    spare = REASON_MAX - len(head) - len(how)
+    """The text that sends the agent to its next task, or to the rest of the checks."""
+    if work.next:
+        head, how = _headline(loop, work, limit), cut(_how(work.next, words, loop.layout), HOW_MAX)
+    else:
+        head, how = said(loop, "checks are still to run; they go on when you stop."), "Reply that you wait."
+    spare = REASON_MAX - len(head) - len(how) - 20
     noted = cut("\n\n".join(line(note, 1500) for note in notes), min(NOTES_MAX, spare // 2))
-    room = min(TASK_MAX, spare - len(noted) - 20) // len(work.next)
-    parts = [noted, head, *(_task(item, room, words) for item in work.next), how]
+    spare -= len(noted)
+    room = min(TASK_MAX, spare if not refusals else spare // 3) // max(1, len(work.next))
+    tasks = [_task(item, room, words) for item in work.next]
+    parts = [_refused(refusals, spare - sum(map(len, tasks))), noted, head, *tasks, how]
     return cut("\n\n".join(part for part in parts if part), REASON_MAX)
+
+
+def _refused(refusals: Iterable[Refusal], room: int) -> str:
+    if not refusals:
+        return ""
+    from ralphloop.domain.proof import told
+
+    return told(refusals, room)
 
 
 def _headline(loop: LoopState, work: Worklist, limit: int) -> str:
     first = work.next[0]
     where = "Task %d/%d" % (first.place + 1, work.total)
     if loop.layout == FEATURES:
-        return "Loop %s, iteration %d of %d: go on with task %s (%d/%d)." % (
-            loop.name, loop.iteration, limit, line(first.id, 80), first.place + 1, work.total,
+        turn = turns(loop.iteration, limit, " of ")
+        return "Loop %s, iteration %s: go on with task %s (%d/%d)." % (
+            loop.name, turn, line(first.id, 80), first.place + 1, work.total,
         )  # fmt: skip
     kind = "spec" if loop.layout == SPECUM else "feature"
     text = "Continue %s: %s (%s, Iter %d)" % (kind, loop.name, where, loop.iteration)
@@ -141,6 +171,14 @@ def shell_word(text: str) -> str:
     if text and all((ch.isalnum() and ch.isascii()) or ch in "._-/:@+" for ch in text):
         return text
     return "'" + text.replace("'", "'\\''") + "'"
+
+
+def doubt(loop: LoopState, words: Words) -> str:
+    return (
+        "Every task of %s is marked done in %s, but no tool was used since the loop began. Look at the work "
+        "itself: reopen what is not really done, or stop again if all of it is. This is asked only once."
+        % (loop.name, words.list_path)
+    )
 
 
 def phase(loop: LoopState, work: Worklist) -> str:

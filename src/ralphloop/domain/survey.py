@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ralphloop.domain.model import ASKED, CLOSED, GIVEN, OPEN, PROVEN, SET_ASIDE, SKIPPED, VOUCHED
+from ralphloop.domain.model import ASKED, CLAIMED, CLOSED, GIVEN, OPEN, PROVEN, SET_ASIDE, SKIPPED, VOUCHED
 from ralphloop.domain.worklist import Item, Worklist
 
 TYPE_CHECKING = False
@@ -23,6 +23,7 @@ def survey(tasks: TaskList, ledger: Ledger) -> Worklist:
     return Worklist(
         total=len(states),
         closed=closed,
+        claimed=states.count(CLAIMED),
         proven=states.count(PROVEN),
         given=states.count(GIVEN),
         vouched=states.count(VOUCHED),
@@ -95,6 +96,8 @@ def _sort_by_dependency(
 ) -> tuple[list[int], list[int], list[tuple[int, str]]]:
     at = {task.id: place for place, task in enumerate(tasks.tasks)}
     ready, asked = [], []
+    # A claimed task is the person's to approve, or its check is still to run: what depends on it waits.
+    held = [place for place, state in enumerate(states) if state == CLAIMED]
     waiting: dict[int, list[int]] = {}
     stuck: dict[int, str] = {}
     for place in open_places:
@@ -107,7 +110,7 @@ def _sort_by_dependency(
             waiting[place] = behind
         else:
             ready.append(place)
-    circle = _settle_waiting(waiting, ready=ready, asked=asked, stuck=stuck)
+    circle = _settle_waiting(waiting, ready=ready, asked=asked, stuck=stuck, held=held)
     for place, behind in waiting.items():
         if place in circle:
             stuck[place] = "waits in a circle for " + ", ".join(tasks.tasks[o].id for o in behind)
@@ -117,7 +120,12 @@ def _sort_by_dependency(
 
 
 def _settle_waiting(
-    waiting: dict[int, list[int]], *, ready: list[int], asked: list[int], stuck: dict[int, str]
+    waiting: dict[int, list[int]],
+    *,
+    ready: list[int],
+    asked: list[int],
+    stuck: dict[int, str],
+    held: list[int],
 ) -> set[int]:
     """Pass on what is known of a task to those that wait for it; the ones nothing ever reaches."""
     waiters: dict[int, list[int]] = {}
@@ -125,8 +133,8 @@ def _settle_waiting(
     for place, behind in waiting.items():
         for other in behind:
             waiters.setdefault(other, []).append(place)
-    person = set(asked)
-    settled = [*stuck, *asked, *ready]
+    person = {*asked, *held}
+    settled = [*stuck, *asked, *held, *ready]
     for place in settled:  # it grows on the way
         for waiter in waiters.get(place, ()):
             if waiter in stuck:

@@ -35,6 +35,7 @@ class Worklist:
 
     total: int
     closed: int
+    claimed: int
     proven: int
     given: int
     vouched: int
@@ -56,7 +57,7 @@ class Worklist:
     epic: str
 
     __slots__ = (
-        "asked", "awaiting_approval", "checkable", "closed", "epic", "given", "index", "iteration",
+        "asked", "awaiting_approval", "checkable", "claimed", "closed", "epic", "given", "index", "iteration",
         "max_attempts", "next", "open_ids", "open_total", "phase", "proven", "quick", "sequential",
         "set_aside", "skipped", "stuck", "total", "vouched",
     )  # fmt: skip
@@ -78,9 +79,10 @@ class Worklist:
 
     @property
     def complete(self) -> bool:
-        return self.closed > 0 and self.open_total == 0 and not self.set_aside
+        return self.closed > 0 and not (self.open_total or self.claimed or self.set_aside)
 
     @property
     def digest(self) -> str:
         aside = len(self.set_aside) + self.skipped
-        return "%d/%d/%d:%s" % (self.closed, aside, self.total, ",".join(self.open_ids))
+        counts = (self.closed + self.claimed, aside, self.total, ",".join(self.open_ids))
+        return "%d/%d/%d:%s" % counts

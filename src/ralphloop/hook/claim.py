@@ -84,9 +84,14 @@ def _claim(event: StopEvent, call: Call) -> Optional[LoopFiles]:
 
 def _arm(source: Source, here: Shelf, *, event: StopEvent, call: Call, since: str) -> Optional[LoopFiles]:
     try:
-        return arming.arm(source, here, session=event.session or "", writes=call.writes, since=since)
+        loop = arming.arm(source, here, session=event.session or "", writes=call.writes, since=since)
     except arming.TakenError:
         return None
+    if source.layout == FEATURES and call.writes:
+        from ralphloop.hook.checks import pin_protected
+
+        pin_protected(loop)
+    return loop
 
 
 def _own_since(source: Source, here: Shelf, event: StopEvent) -> Optional[str]:

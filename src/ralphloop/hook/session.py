@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import time
 
-from ralphloop import system as os
-from ralphloop.domain import jsontext, prompt
+from ralphloop.domain import prompt
 from ralphloop.domain.model import ENDED, FAILED, INTERRUPTED, RATE_LIMITED
 from ralphloop.hook import claim, find, history, transcript, wire
 from ralphloop.hook.reset import instant
 from ralphloop.hook.words import words_for
-from ralphloop.store import arming, files, tasks
+from ralphloop.store import arming, shelf, tasks
 from ralphloop.store.lock import BusyError
-from ralphloop.store.loop import iso
+from ralphloop.store.loop import LoopFiles, iso
 from ralphloop.store.shelf import Shelf
 
 TYPE_CHECKING = False
@@ -20,10 +19,9 @@ if TYPE_CHECKING:
     from typing import Any, Mapping, Optional
 
     from ralphloop.domain.model import LoopState, StopEvent
-    from ralphloop.store.loop import LoopFiles
 
-# What the person may type in the client that only counts when typed (fact 78).
-TYPED = ("/ralphloop:approve",)
+# What the person types in the client counts, because nothing else reaches this event (fact 78).
+APPROVE = "/ralphloop:approve"
 BEGINNINGS = ("startup", "clear")
 
 
@@ -62,7 +60,9 @@ def _bind(event: StopEvent, call: find.Call, *, begun: str, asked: str = "") -> 
     found = claim.waiting(event, call, begun=begun, asked=asked)
     loop = arming.bind(found[1], found[0], session=event.session or "") if found else None
     if loop is not None:
-        return wire.notice("ralphloop %s: this session now owns the loop." % loop.record.name)
+        told = "ralphloop %s: this session now owns the loop." % loop.record.name
+        waits = " Its checks are not approved: `%s` shows them." % APPROVE if loop.record.unapproved else ""
+        return wire.notice(told + waits)
     names = [record.name for _, record in claim.armed(event.cwd, call)]
     if len(names) > 1 and not asked:
         told = "ralphloop: several loops wait for a session (%s); the one whose prompt you send is bound."
@@ -73,13 +73,15 @@ def _bind(event: StopEvent, call: find.Call, *, begun: str, asked: str = "") -> 
 def _put_task_back(loop: LoopFiles, state: LoopState, event: StopEvent, call: find.Call) -> str:
     """After a compaction the prompt survives only in a summary: say again what the task is."""
     with loop.lock():
-        work = tasks.read_work(loop, state, now=time.time()).work
+        reading = tasks.read_work(loop, state, now=time.time())
+        work = reading.work
         loop.save(state)
         loop.journal("compact", session=event.session, task=state.current)
     if work is None or not work.next or work.phase != "execution":
         return ""
     limit = int(loop.record.limits.iterations)
-    told = prompt.continuation(state, work, limit=limit, words=words_for(loop, event.cwd, call.env))
+    words = words_for(loop, event.cwd, call.env)
+    told = prompt.continuation(state, work, limit=limit, words=words, notes=reading.notes)
     return wire.context("SessionStart", told)
 
 
@@ -112,9 +114,9 @@ def _last_words(state: LoopState, event: StopEvent) -> tuple[str, str, Optional[
 
 def _prompt_submit(payload: Mapping[str, Any], event: StopEvent, call: find.Call) -> str:
     typed = wire.text(payload, "prompt")
-    if typed.startswith(TYPED):
-        _record_typed(typed, event, call)
     mine = find.held(event, call)
+    if typed.split()[:1] == [APPROVE]:
+        return _approve(mine, typed, event, call)
     if mine is not None:
         return _after_interrupt(mine, event, call) if call.serves(mine) else ""
     return _bind(event, call, begun=history.opening(event.transcript)[0], asked=typed)
@@ -135,14 +137,29 @@ def _after_interrupt(loop: LoopFiles, event: StopEvent, call: find.Call) -> str:
     return wire.notice(_resume_text(loop, state, call))
 
 
-def _record_typed(typed: str, event: StopEvent, call: find.Call) -> None:
-    """Keep what the person typed where the agent does not write: an approval may rest on it."""
-    for root in find.roots(event.cwd, call.env):
-        folder = Shelf(root, call.env).folder
-        if os.path.isdir(folder):
-            entry = {"at": iso(time.time()), "session": event.session, "typed": typed}
-            files.append(os.path.join(folder, "typed.jsonl"), jsontext.render(entry) + "\n")
-            return
+def _approve(mine: Optional[LoopFiles], typed: str, event: StopEvent, call: find.Call) -> str:
+    """The person allows the checks that they were shown, by the digest of those commands."""
+    from ralphloop.hook.checks import approve_typed
+
+    loops = [mine] if mine is not None else _loops(event, call)
+    served = [loop for loop in loops if call.serves(loop)]
+    said = [*typed.split(), ""][1]
+    told = [(loop, approve_typed(loop, said, call.env)) for loop in served]
+    return (
+        wire.notice(" ".join("ralphloop %s: %s" % (loop.record.name, text) for loop, text in told))
+        if told
+        else ""
+    )
+
+
+def _loops(event: StopEvent, call: find.Call) -> list[LoopFiles]:
+    """The loops that are under way here, whoever owns them."""
+    return [
+        LoopFiles(record, here)
+        for here in [Shelf(root, call.env) for root in find.roots(event.cwd, call.env)]
+        for kind in (shelf.OWNED, shelf.ARMED)
+        for record in here.records(kind)
+    ]
 
 
 def _stop_failure(payload: Mapping[str, Any], event: StopEvent, call: find.Call) -> str:

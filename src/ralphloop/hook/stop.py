@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 
-from ralphloop.domain.decide import Situation, decide
+from ralphloop.domain.decide import decide
 from ralphloop.domain.model import (
     CANCELLED,
     COMPLETE,
@@ -18,6 +18,7 @@ from ralphloop.domain.model import (
     Decision,
     status_word,
 )
+from ralphloop.domain.situation import Situation
 from ralphloop.hook import find, transcript, wire
 from ralphloop.hook.words import client_cap, words_for
 from ralphloop.store import files, tasks
@@ -27,10 +28,12 @@ from ralphloop.tasklists.registry import own_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Mapping, Optional
+    from typing import Any, Mapping, Optional, Union
 
+    from ralphloop.domain.limits import Spent
     from ralphloop.domain.model import LoopState, Need, StopEvent, Turn
     from ralphloop.domain.worklist import Worklist
+    from ralphloop.evidence.prove import Prover
     from ralphloop.store.loop import LoopFiles
 
 LAG_S = 0.6  # the client may write the end of a turn up to this long after it calls the hook
@@ -47,16 +50,24 @@ class Stop:
         self.notes: list[str] = []
         self.claims: list[str] = []
         self.work: Optional[Worklist] = None
+        self.checks: Optional[Prover] = None
+        self._settled = True
         self._waited = False
         self._restored = False
+        self._spent: Optional[Spent] = None
 
-    def decide(self) -> Optional[Decision]:
-        """Ask the rules, do what they need first, ask again. None if this stop is not ours to answer."""
+    def decide(self) -> Optional[Union[Decision, Need]]:
+        """Ask the rules, do what they need first, ask again. A need that comes back is one for checks, which
+        run without the lock: then this is asked once more. None if this stop is not ours to answer."""
         state = self.loop.load()
         if state is None or not self._serves(state) or not self._is_pointed_at():
             return None
         if state.state == ENDED:
             self.loop.rest(state)
+        if self.checks is not None and not self._settled:
+            self._settled = True
+            if state.state != ENDED and not self.loop.request():
+                self.checks.settle(state)
         turn = self._turn(state)
         while True:
             self.trace.clear()
@@ -65,8 +76,23 @@ class Stop:
                 if answer.loop.outcome != STALLED or not self._lags(turn):
                     return self._finish(answer, turn)
                 turn = self._turn(state)
+            elif answer.checks and not self.loop.request():
+                self._plan(answer, state, turn)
+                return answer
             elif self.loop.request() or not self._provide(answer, state):
                 return self._finish(Decision(state, rule=answer.rule, writes=False), turn)
+
+    def _plan(self, need: Need, state: LoopState, turn: Turn) -> None:
+        """Say what is due, and that this registration is at it: the lock is about to be let go."""
+        if not self.loop.writes:
+            return
+        if self.checks is None:
+            from ralphloop.hook.checks import prover
+
+            self.checks = prover(self.loop, self.event, self.call.env)
+        self.checks.plan(need.checks, state, same_round=not turn.tools)
+        self._settled = False
+        self.loop.save(state)
 
     def _serves(self, state: LoopState) -> bool:
         """Of two registrations, the one that answers a prompt's first stop answers all of them."""
@@ -99,6 +125,7 @@ class Stop:
             start=state.transcript_end,
             since=state.since,
             want_reply=self.event.reply is None,
+            after_denials=bool(state.denied),
         )
 
     def _lags(self, turn: Turn) -> bool:
@@ -114,6 +141,7 @@ class Stop:
         reading = tasks.read_work(self.loop, state, now=now)
         self.work = reading.work
         self.claims += reading.claimed
+        self.notes += reading.notes
         return Situation(
             self.event,
             state.copy(),
@@ -127,9 +155,20 @@ class Stop:
             fault=reading.fault,
             backup=not self._restored and tasks.has_copy(self.loop),
             claims=self.claims,
+            unapproved=self.loop.record.unapproved and self.loop.record.layout == FEATURES,
+            results=self.checks.results if self.checks is not None else None,
+            spent=self._budget(state),
             notes=self.notes,
             cap=client_cap(self.call.env),
         )
+
+    def _budget(self, state: LoopState) -> Optional[Spent]:
+        """What was spent so far, where a limit on it was set; counted once per stop."""
+        if self._spent is None and self.loop.record.limits.budgeted:
+            from ralphloop.hook.spending import count
+
+            self._spent = count(self.loop, state, self.event.transcript)
+        return self._spent
 
     def _provide(self, need: Need, state: LoopState) -> bool:
         """Do what a decision needs first; False if that cannot be done."""
@@ -149,7 +188,7 @@ class Stop:
                 return False
         if need.set_aside:
             self._set_aside(need.set_aside, need.why, state)
-        return not need.checks
+        return True
 
     def _set_aside(self, task: str, why: str, state: LoopState) -> None:
         ledger = self.loop.load_ledger()
@@ -160,6 +199,8 @@ class Stop:
 
     def _finish(self, answer: Decision, turn: Turn) -> Decision:
         answer.loop.transcript_end = turn.end
+        if self.event.transcript and self.event.transcript not in answer.loop.transcripts:
+            answer.loop.transcripts = [*answer.loop.transcripts[-9:], self.event.transcript]
         answer.message = " ".join([*self.notes, answer.message]).strip()
         request = self.loop.request()
         if request and answer.loop.state != ENDED and (answer.writes or request == CANCEL):
@@ -203,17 +244,22 @@ def _answer(event: StopEvent, call: find.Call) -> str:
     loop = loop_of(event, call)
     if loop is None:
         return ""
-    try:
-        with loop.lock():
-            now = Stop(event, loop, call=call)
-            decision = now.decide()
-            if decision is None:
-                return ""
-            if decision.writes:
-                write(now, decision)
-    except BusyError:
-        loop.journal("busy", session=event.session, by=call.registration)
-        return ""
+    now = Stop(event, loop, call=call)
+    while True:
+        try:
+            with loop.lock():
+                decision = now.decide()
+                if isinstance(decision, Decision) and decision.writes:
+                    write(now, decision)
+        except BusyError:
+            loop.journal("busy", session=event.session, by=call.registration)
+            return ""
+        if decision is None:
+            return ""
+        if isinstance(decision, Decision):
+            break
+        assert now.checks is not None, "a stop that writes plans its checks"
+        now.checks.run()
     if decision.stderr and sys.stderr is not None:
         sys.stderr.write(decision.stderr + "\n")
     return wire.answer(decision, as_context=loop.record.continue_with == "context")
@@ -239,6 +285,7 @@ def write(now: Stop, decision: Decision) -> None:
         task=decision.task,
         claimed=now.claims,
         refused=decision.refused,
+        proven=now.checks.results.proven if now.checks is not None else [],
         session=event.session,
         prompt=event.prompt,
         active=event.active,

@@ -20,10 +20,14 @@ INTERRUPT = b"[Request interrupted by user"
 CAP = b"blocked the turn from ending"
 SYNTHETIC = b"<synthetic>"
 TOOL = b'"tool_use"'
+FAILED_TOOL = (b'"is_error":true', b'"is_error": true')
 
 
-def read_turn(path: str, *, start: int, since: str, want_reply: bool = True) -> Turn:
-    """Look at the bytes after `start`; entries older than `since` do not count."""
+def read_turn(
+    path: str, *, start: int, since: str, want_reply: bool = True, after_denials: bool = False
+) -> Turn:
+    """Look at the bytes after `start`; entries older than `since` do not count. After calls that were denied,
+    those that were not are told too."""
     found = new_bytes(path, start, TAIL_MAX if start else FIRST_TAIL)
     if found is None:
         return Turn(end=start)
@@ -36,6 +40,11 @@ def read_turn(path: str, *, start: int, since: str, want_reply: bool = True) -> 
         if marker in data:
             _note_break(turn, data, since)
             break
+    if after_denials or FAILED_TOOL[0] in data or FAILED_TOOL[1] in data:
+        from ralphloop.hook import denial
+
+        turn.denied = tuple(denial.denials(data, since))
+        turn.worked = frozenset(denial.worked(data, since) if after_denials or turn.denied else ())
     return turn
 
 

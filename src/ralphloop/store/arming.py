@@ -6,15 +6,15 @@ import time
 
 from ralphloop.domain.ledger import Ledger, name_tasks, settle
 from ralphloop.domain.limits import iteration_limit
-from ralphloop.domain.model import ARMED, FINAL, PAUSED, RUNNING, SET_ASIDE, Limits, LoopState
-from ralphloop.store import files, shelf, tasks
+from ralphloop.domain.model import ARMED, FINAL, OPEN, PAUSED, RUNNING, SET_ASIDE, Limits, LoopState
+from ralphloop.store import approvals, files, pins, shelf, tasks
 from ralphloop.store.loop import LoopFiles, iso, new_id, run_folder
 from ralphloop.store.shelf import Record
 from ralphloop.tasklists.registry import own_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Optional
+    from typing import Mapping, Optional
 
     from ralphloop.domain.model import TaskList
     from ralphloop.store.shelf import Shelf
@@ -48,6 +48,7 @@ def arm(
     *,
     session: Optional[str],
     max_iterations: Optional[int] = None,
+    limits: Optional[Mapping[str, float]] = None,
     continue_with: str = "block",
     started: bool = False,
     since: str = "",
@@ -55,10 +56,13 @@ def arm(
 ) -> LoopFiles:
     """Begin a loop over this list. `started` means by the person's or plugin's command: the count
     begins anew and what is done already is given; else the files themselves began it, `since` then."""
-    parsed = _parse(source)
+    parsed, texts = _read(source)
     now = time.time()
     record = _record(source, here, parsed=parsed, session=session, max_iterations=max_iterations, now=now)
+    for name, value in (limits or {}).items():
+        setattr(record.limits, name, value)
     record.continue_with = continue_with
+    record.unapproved = parsed is not None and bool(approvals.unapproved(here, parsed))
     loop = LoopFiles(record, here, writes=writes)
     loop.begun = LoopState(
         id=record.id,
@@ -72,21 +76,21 @@ def arm(
         since=record.armed_at if started else since,
     )
     if writes:
-        _write_down(loop, loop.begun, parsed=parsed, source=source, given=started)
+        _write_down(loop, loop.begun, parsed=parsed, texts=texts, source=source, given=started)
     return loop
 
 
 def is_due(source: Source) -> bool:
     """Whether there is something to keep going: a list in execution or quick mode, or a damaged one."""
-    parsed = _parse(source)
+    parsed, _ = _read(source)
     return parsed is None or parsed.phase == "execution" or parsed.quick
 
 
-def _parse(source: Source) -> Optional[TaskList]:
+def _read(source: Source) -> tuple[Optional[TaskList], dict[str, Optional[str]]]:
     try:
-        return tasks.parse_source(source)
+        return tasks.read_source(source)
     except (ValueError, OSError):
-        return None
+        return None, {}
 
 
 def _record(
@@ -116,7 +120,13 @@ def _record(
 
 
 def _write_down(
-    loop: LoopFiles, state: LoopState, *, parsed: Optional[TaskList], source: Source, given: bool
+    loop: LoopFiles,
+    state: LoopState,
+    *,
+    parsed: Optional[TaskList],
+    texts: dict[str, Optional[str]],
+    source: Source,
+    given: bool,
 ) -> None:
     """State first, record last: a loop whose record is missing is nobody's, never half a loop."""
     record, here = loop.record, loop.shelf
@@ -127,10 +137,13 @@ def _write_down(
         if other is not None:
             raise TakenError(other)
         loop.make()
+        if parsed is not None and parsed.phase == "execution":
+            pins.pin(loop, texts)
         ledger = Ledger()
         if parsed is not None and given:
             name_tasks(parsed, ledger)
             settle(parsed, ledger, given=True)
+            state.current = next((task.id for task in parsed.tasks if ledger.state(task) == OPEN), "")
         with loop.lock():  # and its file is there from now on
             loop.save_ledger(ledger)
             loop.save(state, durable=True)
@@ -163,7 +176,7 @@ def take_up(
     state: LoopState,
     *,
     session: Optional[str] = None,
-    max_iterations: Optional[int] = None,
+    limits: Optional[Mapping[str, float]] = None,
 ) -> None:
     """Go on with a paused or ended loop in a new window of time, for the same owner or another one."""
     record = loop.record
@@ -171,8 +184,8 @@ def take_up(
         raise ValueError("a loop that is %s cannot go on" % state.outcome)
     if session is not None:
         record.session = state.owner = session
-    if max_iterations is not None:
-        record.limits.iterations = max_iterations
+    for name, value in (limits or {}).items():
+        setattr(record.limits, name, value)
     with loop.shelf.lock():
         mine = loop.shelf.owned_by(record.session) if record.session is not None else None
         for other in (mine, holder(record, loop.shelf)):
@@ -194,6 +207,7 @@ def _open_window(state: LoopState) -> None:
     state.no_progress = state.same_replies = state.empty_replies = state.quiet_replies = 0
     state.pending = ""
     state.phase_turns, state.attempts, state.told, state.restored = {}, {}, [], False
+    state.denied, state.final_since = {}, 0
 
 
 def _take_back(loop: LoopFiles, state: LoopState) -> None:

@@ -21,16 +21,16 @@ def restore(loop: LoopFiles) -> str:
         raise FileNotFoundError(role)
     if not os.path.isdir(loop.record.root) or files.leads_out(path, loop.record.root):
         raise FileNotFoundError("%s is gone, or leads out of the project" % path)
-    _reject(loop, path)
+    reject(loop, path)
     files.make_folder(os.path.dirname(path))
     files.write_text(path, good, private=False)
     return path
 
 
-def _reject(loop: LoopFiles, path: str) -> None:
-    """Keep what is about to be replaced."""
+def reject(loop: LoopFiles, path: str) -> str:
+    """Keep what is about to be replaced; the name it is kept under, empty if there is nothing."""
     if not os.path.isfile(path):
-        return
+        return ""
     files.make_folder(loop.path("rejected"))
     begun = time.strftime("%Y%m%dT%H%M%S", time.gmtime())
     count = 1
@@ -45,3 +45,4 @@ def _reject(loop: LoopFiles, path: str) -> None:
         os.rename(path, place)
     else:
         files.write_text(place, bad)
+    return name

@@ -33,7 +33,10 @@ def home(env: Mapping[str, str]) -> str:
 class Record:
     """One arming: the loop, where its files are, and what it may spend."""
 
-    __slots__ = ("armed_at", "continue_with", "id", "layout", "limits", "name", "paths", "root", "session")
+    __slots__ = (
+        "armed_at", "continue_with", "id", "layout", "limits", "name", "paths", "root", "session",
+        "unapproved",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -47,6 +50,7 @@ class Record:
         armed_at: str,
         session: Optional[str] = None,
         continue_with: str = "block",
+        unapproved: bool = False,
     ) -> None:
         self.id = loop_id
         self.layout = layout
@@ -58,6 +62,8 @@ class Record:
         # None until a session is bound; empty for a client that sends no session id
         self.session = session
         self.continue_with = continue_with
+        # whether its checks were not approved when it began, nor since
+        self.unapproved = unapproved
 
     def to_json(self) -> dict[str, Any]:
         data = {name: getattr(self, name) for name in self.__slots__}
@@ -84,6 +90,7 @@ class Record:
             armed_at=data["armed_at"],
             session=session,
             continue_with="context" if data.get("continue_with") == "context" else "block",
+            unapproved=data.get("unapproved") is True,
         )
 
 

@@ -12,11 +12,13 @@ from ralphloop.tasklists.source import Tally
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Optional
+    from typing import Iterable, Optional
 
+    from ralphloop.domain.ledger import Ledger
     from ralphloop.domain.model import LoopState, TaskList
     from ralphloop.domain.worklist import Worklist
     from ralphloop.store.loop import LoopFiles
+    from ralphloop.store.pins import Guarded
     from ralphloop.store.shelf import Record
     from ralphloop.tasklists.source import Source
 
@@ -28,7 +30,7 @@ GONE = "gone"
 class Reading:
     """What the task files say now, or why they say nothing."""
 
-    __slots__ = ("claimed", "content", "fault", "files", "reopened", "work")
+    __slots__ = ("claimed", "content", "fault", "files", "notes", "reopened", "work")
 
     def __init__(self) -> None:
         self.work: Optional[Worklist] = None
@@ -37,6 +39,8 @@ class Reading:
         self.content = ""
         self.claimed: list[str] = []
         self.reopened: list[str] = []
+        # what the agent and the person must know: criteria that were put back, tasks that were added
+        self.notes: list[str] = []
 
 
 def read_texts(paths: dict[str, str], roles: tuple[str, ...]) -> dict[str, Optional[str]]:
@@ -45,11 +49,16 @@ def read_texts(paths: dict[str, str], roles: tuple[str, ...]) -> dict[str, Optio
 
 def parse_source(source: Source | Record) -> TaskList:
     """The tasks of a list that no loop has read yet; ValueError or OSError says what is wrong."""
+    return read_source(source)[0]
+
+
+def read_source(source: Source | Record) -> tuple[TaskList, dict[str, Optional[str]]]:
+    """The same with the texts that they stand in."""
     truth = TRUTH[source.layout]
     texts = read_texts(source.paths, (*truth, "progress"))
     if texts[truth[0]] is None:
         raise ValueError("%s does not exist" % own_file(source))
-    return layout_of(source.layout).parse(texts)
+    return layout_of(source.layout).parse(texts), texts
 
 
 def read_work(loop: LoopFiles, state: LoopState, *, now: float) -> Reading:
@@ -65,30 +74,65 @@ def read_work(loop: LoopFiles, state: LoopState, *, now: float) -> Reading:
         reading.work = loop.load_cursor(key)
         if reading.work is not None:
             return reading
-    tasks = _parse_patiently(loop, reading)
-    if tasks is None:
+    found = _parse_patiently(loop, reading)
+    if found is None:
         return reading
-    reading.work = work = _take_in(tasks, loop=loop, state=state, reading=reading)
-    if settled:
+    reading.work = work = _take_in(*found, loop=loop, state=state, reading=reading)
+    if settled and not reading.notes:
         loop.save_cursor("|".join(marks) + "|%d" % state.ledger, work)
     return reading
 
 
-def _take_in(tasks: TaskList, *, loop: LoopFiles, state: LoopState, reading: Reading) -> Worklist:
+def _take_in(
+    tasks: TaskList, texts: dict[str, Optional[str]], *, loop: LoopFiles, state: LoopState, reading: Reading
+) -> Worklist:
     from ralphloop.domain.ledger import name_tasks, settle
     from ralphloop.domain.survey import survey
 
     ledger = loop.load_ledger()
     before = len(ledger.names)
+    changed, touched = _differs(loop, texts), False
+    if changed:
+        guarded = _guard(tasks, texts, loop=loop, ledger=ledger)
+        tasks, texts, reading.notes = guarded.tasks, guarded.texts, guarded.notes
+        touched = bool(guarded.added or guarded.notes)
     name_tasks(tasks, ledger)
     reading.claimed, reading.reopened = settle(tasks, ledger)
-    if reading.claimed or reading.reopened or len(ledger.names) != before:
+    if touched or reading.claimed or reading.reopened or len(ledger.names) != before:
         state.ledger += 1
         loop.save_ledger(ledger)
+    if changed and not reading.fault:
+        _keep(loop, texts)
     return survey(tasks, ledger)
 
 
-def _parse_patiently(loop: LoopFiles, reading: Reading) -> Optional[TaskList]:
+def guarded(loop: LoopFiles, ledger: Ledger) -> tuple[TaskList, list[str]]:
+    """The list with its pinned criteria in place, and what that took; for a command that judges a claim."""
+    tasks, texts = read_source(loop.record)
+    found = _guard(tasks, texts, loop=loop, ledger=ledger)
+    return found.tasks, found.notes
+
+
+def _guard(tasks: TaskList, texts: dict[str, Optional[str]], *, loop: LoopFiles, ledger: Ledger) -> Guarded:
+    """The list with its pinned criteria in place; the ledger learns which tasks are new."""
+    from ralphloop.domain.ledger import name_tasks
+    from ralphloop.store import pins
+
+    guarded = pins.guard(loop, tasks, texts, ledger)
+    name_tasks(guarded.tasks, ledger)
+    added = [ledger.names.get(name, name) for name in guarded.added]
+    new = [name for name in added if "added" not in ledger.tasks.get(name, {})]
+    for name in new:
+        ledger.note(name, added="yes")
+    if new:
+        loop.journal("added", tasks=new)
+    guarded.added = new
+    return guarded
+
+
+def _parse_patiently(
+    loop: LoopFiles, reading: Reading
+) -> Optional[tuple[TaskList, dict[str, Optional[str]]]]:
     """Parse, and try again while a fresh file may be in the middle of a write."""
     record = loop.record
     layout, truth, own = layout_of(record.layout), TRUTH[record.layout], own_file(record)
@@ -106,9 +150,7 @@ def _parse_patiently(loop: LoopFiles, reading: Reading) -> Optional[TaskList]:
             reading.fault = str(error) or type(error).__name__
             reading.content = _content_key(own)
         else:
-            if not reading.fault:
-                _keep(loop, texts)
-            return tasks
+            return tasks, texts
         if time.monotonic() >= deadline or files.age_s(own, time.time()) > YOUNG_S:
             return None
         reading.fault = reading.content = ""
@@ -126,6 +168,11 @@ def _content_key(path: str) -> str:
     return "%d:%s:%s" % (len(text), text[:40], text[-40:])
 
 
+def _differs(loop: LoopFiles, texts: dict[str, Optional[str]]) -> bool:
+    """Whether the files say something else than at the last look."""
+    return any(files.read_quietly(os.path.join(loop.kept, role)) != text for role, text in texts.items())
+
+
 def _keep(loop: LoopFiles, texts: dict[str, Optional[str]]) -> None:
     """Keep a copy of each file that parses, for the day when it does not."""
     for role, text in texts.items():
@@ -139,10 +186,13 @@ def has_copy(loop: LoopFiles) -> bool:
     return os.path.exists(os.path.join(loop.kept, TRUTH[loop.record.layout][0]))
 
 
-def mark(record: Record, place: int, *, done: bool) -> bool:
-    """Close or reopen one task in its own file; False if it was so already."""
+def mark(record: Record, places: Iterable[int], *, done: bool) -> bool:
+    """Close or reopen tasks in their own file; False if they were so already."""
     texts = read_texts(record.paths, TRUTH[record.layout])
-    changed = layout_of(record.layout).mark(texts, place, done=done)
+    layout = layout_of(record.layout)
+    changed: dict[str, str] = {}
+    for place in places:
+        changed.update(layout.mark({**texts, **changed}, place, done=done))
     _must_stay_inside(record, tuple(changed))
     for role, text in changed.items():
         files.write_text(record.paths[role], text, private=False)
@@ -163,5 +213,17 @@ def show(record: Record, state: LoopState, work: Worklist, *, status: str) -> No
         attempt=state.attempts.get(state.current, 0) + 1,
     )
     texts = read_texts(record.paths, (role,))
+    if '"fixTaskMap"' in (texts[role] or ""):
+        tally.fixes = _fixes(record)
     for changed, text in layout_of(record.layout).record(texts, tally).items():
         files.write_text(record.paths[changed], text, private=False)
+
+
+def _fixes(record: Record) -> dict[str, list[str]]:
+    """The fix tasks of each task, for a state file that keeps count of them."""
+    from ralphloop.domain.additions import fixes
+
+    try:
+        return fixes(parse_source(record).tasks)
+    except (ValueError, OSError):
+        return {}

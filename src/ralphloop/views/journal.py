@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-import time
-from calendar import timegm
+from collections.abc import Callable
 from typing import Any
 
 from ralphloop.domain import jsontext
 from ralphloop.domain.prompt import line as one_line
+from ralphloop.views.clock import local, moment
 from ralphloop.views.terminal import plain
+
+Entry = dict[str, Any]
 
 # What is said after the event's own words; everything else stays in the JSON.
 _FACTS = ("task", "outcome", "detail", "reason", "question", "answer")
+_SHOWN = 5
 
 
 def line(raw: str) -> str:
@@ -21,33 +24,99 @@ def line(raw: str) -> str:
     except ValueError:
         return plain("(not readable) " + raw[:200])
     event = str(entry.get("event", "?"))
-    words = (
-        _stop(entry)
-        if event == "stop"
-        else [f"{key} {_said(entry[key])}" for key in _FACTS if entry.get(key)]
-    )
-    if event in ("arm", "bind", "adopt", "resume"):
-        words.append(f"session {_said(entry.get('session') or 'none yet')}")
-    return plain(f"{_local(entry.get('at'))}  {event:<12}  {', '.join(words)}".rstrip())
+    return plain(f"{when(entry)}  {event:<12}  {words(entry)}".rstrip())
 
 
-def _stop(entry: dict[str, Any]) -> list[str]:
-    words = [f"{entry.get('decision')} ({entry.get('rule')})", f"iteration {entry.get('iteration')}"]
-    claimed = entry.get("claimed")
-    if isinstance(claimed, list) and claimed:
-        words.append("claimed " + ", ".join(map(str, claimed)))
-    facts = ("refused", "task", "outcome", "detail")
-    return words + [f"{key} {_said(entry[key])}" for key in facts if entry.get(key)]
-
-
-def _said(value: Any) -> str:
-    return one_line(str(value), 160)
-
-
-def _local(stamp: Any) -> str:
+def when(entry: Entry) -> str:
     """The entry's UTC stamp as the person's clock shows it."""
-    try:
-        moment = timegm(time.strptime(str(stamp)[:19], "%Y-%m-%dT%H:%M:%S"))
-    except ValueError:
-        return str(stamp)
-    return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(moment))
+    seconds = moment(entry.get("at"))
+    return str(entry.get("at")) if seconds is None else local(seconds)
+
+
+def words(entry: Entry) -> str:
+    """What the entry says, without its time and its event."""
+    event = entry.get("event")
+    tell = _TOLD.get(event, _facts) if isinstance(event, str) else _facts
+    parts = tell(entry)
+    if event in ("arm", "bind", "adopt", "resume"):
+        parts.append(f"session {_said(entry.get('session') or 'none yet')}")
+    return ", ".join(parts)
+
+
+def _facts(entry: Entry, names: tuple[str, ...] = _FACTS) -> list[str]:
+    return [f"{name} {_said(entry[name])}" for name in names if entry.get(name)]
+
+
+def _stop(entry: Entry) -> list[str]:
+    parts = [f"{entry.get('decision')} ({entry.get('rule')})", f"iteration {entry.get('iteration')}"]
+    for name in ("claimed", "proven"):
+        if isinstance(entry.get(name), list) and entry[name]:
+            parts.append(f"{name} " + ", ".join(map(str, entry[name])))
+    return parts + _facts(entry, ("refused", "task", "outcome", "detail"))
+
+
+def _proven(entry: Entry) -> list[str]:
+    return _facts(entry, ("task", "evidence"))
+
+
+def _refused(entry: Entry) -> list[str]:
+    ran = f"`{_said(entry['command'])}` " if entry.get("command") else ""
+    again = ["in the final run"] if entry.get("final") is True else []
+    return [
+        *_facts(entry, ("task",)),
+        *again,
+        f"{ran}{_said(entry.get('detail', ''))}",
+        *_facts(entry, ("evidence",)),
+    ]
+
+
+def _restored(entry: Entry) -> list[str]:
+    kept = f"the changed version is rejected/{_said(entry['rejected'])}" if entry.get("rejected") else ""
+    notes = entry.get("what")
+    told = " ".join(map(str, notes)) if isinstance(notes, list) else str(notes or "")
+    return [part for part in (_said(told, 400), kept) if part]
+
+
+def _protected(entry: Entry) -> list[str]:
+    return ["files " + _listed(entry, "files")]
+
+
+def _added(entry: Entry) -> list[str]:
+    return ["tasks " + _listed(entry, "tasks")]
+
+
+def _approve(entry: Entry) -> list[str]:
+    commands = entry.get("commands")
+    count = len(commands) if isinstance(commands, list) else 0
+    shown = f"{count} commands" if count != 1 else "1 command"
+    return [
+        f"{shown} ({_listed(entry, 'commands', '; ')})" if count else shown,
+        *_facts(entry, ("by", "digest")),
+    ]
+
+
+def _claim(entry: Entry) -> list[str]:
+    return _facts(entry, ("task", "by"))
+
+
+def _listed(entry: Entry, name: str, between: str = ", ") -> str:
+    values = entry.get(name)
+    values = values if isinstance(values, list) else [values]
+    more = f"{between}and {len(values) - _SHOWN} more" if len(values) > _SHOWN else ""
+    return between.join(map(_said, values[:_SHOWN])) + more
+
+
+def _said(value: Any, most: int = 160) -> str:
+    return one_line(str(value), most)
+
+
+_TOLD: dict[str, Callable[[Entry], list[str]]] = {
+    "stop": _stop,
+    "proven": _proven,
+    "refused": _refused,
+    "restored": _restored,
+    "protected": _protected,
+    "added": _added,
+    "approve": _approve,
+    "claim": _claim,
+}

@@ -5,13 +5,30 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
+from ralphloop.agents.usage import Context
 from ralphloop.domain.ledger import Ledger, name_tasks, settle
-from ralphloop.domain.model import ASKED, CORRUPT, ENDED, FINAL, PAUSED, RUNNING, WAITING, LoopState, TaskList
+from ralphloop.domain.model import (
+    ASKED,
+    CLAIMED,
+    CORRUPT,
+    ENDED,
+    FINAL,
+    PAUSED,
+    RUNNING,
+    WAITING,
+    LoopState,
+    TaskList,
+)
 from ralphloop.domain.survey import survey
 from ralphloop.domain.worklist import Worklist
+from ralphloop.evidence import approval
 from ralphloop.store import tasks
 from ralphloop.store.loop import LoopFiles
 from ralphloop.tasklists.registry import own_file
+from ralphloop.views import spending
+from ralphloop.views.figure import Used
+from ralphloop.views.history import history_of, stretches
+from ralphloop.views.spending import Spending
 
 ORPHAN_S = 24 * 3600.0
 
@@ -22,6 +39,17 @@ class TaskView(NamedTuple):
     state: str
     attempts: int
     question: str
+    added: bool = False
+    held: bool = False  # claimed, and its checks wait for the person's approval
+
+    def to_json(self) -> dict[str, Any]:
+        data: dict[str, Any] = {
+            "id": self.id,
+            "title": self.title,
+            "state": self.state,
+            "attempts": self.attempts,
+        }
+        return {**data, "added": True} if self.added else data
 
 
 class LoopView(NamedTuple):
@@ -45,10 +73,19 @@ class LoopView(NamedTuple):
     resume_at: float | None
     fault: str  # why the tasks cannot be read
     tasks: tuple[TaskView, ...]
+    unapproved: tuple[str, ...] = ()  # checks that may not run yet
+    limits: tuple[Used, ...] = ()
+    context: Context | None = None
+    spent: Spending | None = None  # None where nobody counted
 
     @property
     def live(self) -> bool:
         return self.state not in (PAUSED, ENDED)
+
+    @property
+    def digest(self) -> str:
+        """What the person types to approve the checks that wait."""
+        return approval.digest(self.unapproved) if self.unapproved else ""
 
     def is_orphaned(self, now: float) -> bool:
         """Whether its session is probably gone: no stop for a day."""
@@ -56,10 +93,12 @@ class LoopView(NamedTuple):
 
     def to_json(self) -> dict[str, Any]:
         data = self._asdict()
-        data["tasks"] = [
-            {"id": task.id, "title": task.title, "state": task.state, "attempts": task.attempts}
-            for task in self.tasks
-        ]
+        data["tasks"] = [task.to_json() for task in self.tasks]
+        data["unapproved"] = list(self.unapproved)
+        data["digest"] = self.digest
+        data["limits"] = {limit.name: {"used": limit.used, "most": limit.most} for limit in self.limits}
+        data["context"] = self.context and self.context._asdict()
+        data["spent"] = self.spent and self.spent.to_json()
         return data
 
 
@@ -67,6 +106,7 @@ def view_of(loop: LoopFiles) -> LoopView:
     record, state = loop.record, state_of(loop)
     listed, ledger, fault = _tasks(loop)
     work = survey(listed, ledger)
+    waiting = [] if state.outcome in FINAL else approval.waiting(loop, listed)
     return LoopView(
         id=record.id,
         name=record.name,
@@ -87,8 +127,23 @@ def view_of(loop: LoopFiles) -> LoopView:
         seen_at=state.seen_at,
         resume_at=state.resume_at,
         fault=fault,
-        tasks=_task_views(listed, ledger, state),
+        tasks=_task_views(listed, ledger, state, waiting),
+        unapproved=tuple(waiting),
+        limits=spending.used(record.limits, state, None),
     )
+
+
+def with_context(view: LoopView, loop: LoopFiles) -> LoopView:
+    return view._replace(context=spending.context(state_of(loop)))
+
+
+def with_spending(view: LoopView, loop: LoopFiles, *, now: float) -> LoopView:
+    """The same with tokens and dollars, for which the transcripts are read from end to end."""
+    state = state_of(loop)
+    end = now if state.live else state.seen_at
+    under_way = stretches(history_of(loop).entries, begin=state.started_at, end=end)
+    spent = spending.spending_of(state, under_way)
+    return view._replace(spent=spent, limits=spending.used(loop.record.limits, state, spent))
 
 
 def state_of(loop: LoopFiles) -> LoopState:
@@ -123,7 +178,10 @@ def _next(work: Worklist, state: LoopState) -> str | None:
     return work.next[0].id if work.next and state.outcome not in FINAL else None
 
 
-def _task_views(listed: TaskList, ledger: Ledger, state: LoopState) -> tuple[TaskView, ...]:
+def _task_views(
+    listed: TaskList, ledger: Ledger, state: LoopState, waiting: Iterable[str]
+) -> tuple[TaskView, ...]:
+    wanted = set(waiting)
     return tuple(
         TaskView(
             task.id,
@@ -131,6 +189,8 @@ def _task_views(listed: TaskList, ledger: Ledger, state: LoopState) -> tuple[Tas
             said := ledger.state(task),
             state.attempts.get(task.id, 0),
             (ledger.tasks.get(task.id, {}).get("question") or task.needs_human) if said == ASKED else "",
+            added="added" in ledger.tasks.get(task.id, {}),
+            held=said == CLAIMED and not wanted.isdisjoint(task.verify),
         )
         for task in listed.tasks
     )

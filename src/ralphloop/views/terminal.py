@@ -10,16 +10,22 @@ from ralphloop.domain.model import (
     ARMED,
     ASKED,
     AWAITING_APPROVAL,
+    BUDGET,
     CANCELLED,
+    CLAIMED,
     COMPLETE,
     FAILED,
+    FEATURES,
     LIMIT,
+    NEEDS_APPROVAL,
     NEEDS_INPUT,
     OPEN,
     RATE_LIMITED,
 )
 from ralphloop.domain.prompt import cut
+from ralphloop.views import figure
 from ralphloop.views.snapshot import LoopView, TaskView
+from ralphloop.views.spending import context_told, spent_told
 
 WIDTH = 100
 ROWS = 40
@@ -59,6 +65,10 @@ def block(view: LoopView, *, now: float, width: int = WIDTH) -> list[str]:
     if view.detail and view.detail != view.fault:
         lines.append("  why: " + _short(view.detail, width))
     lines += ["  asks: " + _short(f"{task.id}: {task.question}", width) for task in _asking(view)]
+    held = [task.id for task in view.tasks if task.held]
+    if held and view.layout == FEATURES:
+        lines.append("  claimed, waits for your approval: " + _short(", ".join(held), width))
+    lines += ["  " + _short(text, width) for text in _used(view)]
     hint = how_to_go_on(view, now=now)
     return [*lines, "  " + plain(hint)] if hint else lines
 
@@ -98,6 +108,16 @@ def _span(seconds: float) -> str:
     return f"{hours} h" if hours >= 24 else duration(seconds)
 
 
+def _used(view: LoopView) -> list[str]:
+    """What the loop has spent, where somebody counted, and how full its session is."""
+    lines = []
+    limits = {limit.name: limit for limit in view.limits}
+    if view.spent is not None and (view.spent.known or "tokens" in limits or "cost_usd" in limits):
+        time_used = [figure.told(limits["time_s"])] if "time_s" in limits else []
+        lines.append("used: " + ", ".join([*time_used, spent_told(view.spent, view.limits)]))
+    return [*lines, context_told(view.context)] if view.context is not None else lines
+
+
 def _asking(view: LoopView) -> list[TaskView]:
     return [task for task in view.tasks if task.question][:5]
 
@@ -111,9 +131,19 @@ def how_to_go_on(view: LoopView, *, now: float) -> str:
         return f"no stop for {_span(now - view.seen_at)}; `ralphloop resume {name} --adopt`"
     if view.state == ARMED:
         return "binds to the next session started here, or to the one that gets the loop's prompt."
+    if _waits_for_approval(view):
+        typed = f"`/ralphloop:approve {view.digest}`"
+        return f"type {typed} in its session, or run `ralphloop approve {name}` in a terminal of your own."
     if view.live or view.outcome in (COMPLETE, CANCELLED):
         return ""
     return _hint(view, now)
+
+
+def _waits_for_approval(view: LoopView) -> bool:
+    """Only a list of features waits: the others go on without their checks."""
+    if view.layout != FEATURES or not view.unapproved:
+        return False
+    return view.outcome == NEEDS_APPROVAL or any(task.held for task in view.tasks)
 
 
 def _hint(view: LoopView, now: float) -> str:
@@ -129,8 +159,18 @@ def _hint(view: LoopView, now: float) -> str:
     if view.outcome == LIMIT and view.iteration >= view.max_iterations:
         more = view.iteration + max(15, view.total - view.done)
         return f"`ralphloop resume {name} --max-iterations {more}` goes on."
+    if view.outcome == BUDGET:
+        return f"`ralphloop resume {name}` with a higher {_spent_up(view)} goes on."
     repair = "repair the list, then " if view.outcome == FAILED else ""
     return f"{repair}`ralphloop resume {name}` goes on."
+
+
+def _spent_up(view: LoopView) -> str:
+    options = {"tokens": "--max-tokens", "cost_usd": "--max-cost"}
+    reached = [
+        options[limit.name] for limit in view.limits if limit.name in options and (limit.share or 0) >= 1
+    ]
+    return reached[0] if reached else "--max-tokens or --max-cost"
 
 
 def task_table(view: LoopView, *, width: int, rows: int) -> list[str]:
@@ -144,7 +184,8 @@ def task_table(view: LoopView, *, width: int, rows: int) -> list[str]:
     for text, task in zip(ids, shown):  # noqa: B905 - `strict` needs Python 3.10
         tries = str(task.attempts) if task.attempts else "-"
         row = f"  {_sign(task)} {text:<{wide}}  {task.state:<{states}}  {tries:>2}  "
-        lines.append(row + _short(task.title, max(20, width - len(row))))
+        title = "(added) " + task.title if task.added else task.title
+        lines.append(row + _short(title, max(20, width - len(row))))
     more = len(view.tasks) - last
     return [*lines, f"  … and {more} more"] if more else lines
 
@@ -160,6 +201,8 @@ def _window(view: LoopView, rows: int) -> tuple[int, int]:
 def _sign(task: TaskView) -> str:
     if task.state == OPEN:
         return "☐"
+    if task.state == CLAIMED:
+        return "~"
     return "?" if task.state == ASKED else "✓" if task.state not in ("skipped", "set_aside") else "–"
 
 

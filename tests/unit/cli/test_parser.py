@@ -12,7 +12,7 @@ from ralphloop.cli import main
 
 
 def parser(command: str) -> argparse.ArgumentParser:
-    return main._parser(command, main._load(main.COMMANDS[command][0]))
+    return main._parsers(command, main._load(main.COMMANDS[command][0]))[0]
 
 
 def examples(command: str) -> list[str]:

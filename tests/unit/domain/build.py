@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ralphloop.domain.decide import Situation
 from ralphloop.domain.ledger import Ledger, name_tasks
 from ralphloop.domain.model import FEATURES, RUNNING, Limits, LoopState, StopEvent, Task, TaskList, Turn
 from ralphloop.domain.prompt import Words
+from ralphloop.domain.situation import Situation
 from ralphloop.domain.survey import survey
 from ralphloop.domain.worklist import Worklist
 

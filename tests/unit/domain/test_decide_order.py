@@ -22,13 +22,13 @@ from ralphloop.domain.model import (
     SPECUM,
     STALLED,
     WAITING,
-    Check,
     Decision,
     Limits,
     Need,
     Task,
     Turn,
 )
+from ralphloop.domain.proof import Results
 from unit.domain.build import a_ledger, a_loop, a_stop, look, situation
 
 OPEN, DONE = look("F1", "F2"), look("F1!", "F2!")
@@ -39,6 +39,8 @@ QUICK = look("1", phase="design", sequential=True, quick=True)
 APPROVAL = look("1", sequential=True, awaiting_approval=True)
 SUBAGENT = a_stop(background=[("subagent", "review")])
 AT_LIMIT = a_loop(iteration=30)
+CLAIM = look(Task("F1", "", done=True, verify=["make"]), "F2")
+PROVED = look(Task("F1", "", done=True, verify=["make"]), ledger=a_ledger(F1="proven"))
 ESC = Turn(readable=True, broken_off=INTERRUPTED)
 
 
@@ -80,10 +82,9 @@ WINNERS = [
      "quick_phase"),
     ("quick mode beats completion",
      {"work": look("1!", phase="tasks", sequential=True, quick=True), "loop": spec()}, "quick_phase"),
-    ("corruption beats pending checks", {"fault": "broken", "pending": [Check("F1", "true")]}, "corrupt"),
-    ("pending checks beat completion", {"work": DONE, "pending": [Check("F1", "true")]}, "claims"),
-    ("pending checks beat the limit",
-     {"work": OPEN, "loop": AT_LIMIT, "pending": [Check("F1", "x")]}, "claims"),
+    ("corruption beats checks", {"fault": "broken", "unapproved": True}, "corrupt"),
+    ("checks of claims beat completion", {"work": CLAIM, "unapproved": True}, "claims"),
+    ("checks beat the limit", {"work": OPEN, "loop": AT_LIMIT, "unapproved": True}, "claims"),
     ("completion beats the limit", {"work": DONE, "loop": AT_LIMIT}, "complete"),
     ("a question beats the limit", {"work": ASKED, "loop": AT_LIMIT}, "nothing_can_run"),
     ("a circle beats the limit", {"work": CIRCLE, "loop": AT_LIMIT}, "nothing_can_run"),
@@ -173,7 +174,9 @@ def test_each_rule_leaves_the_loop_in_its_named_state(given, state, outcome, blo
         ({"fault": "gone", "backup": True}, {"restore": True}),
         ({"work": OPEN, "fault": "gone", "backup": True}, {"restore": True}),
         ({"fault": "broken", "backup": True}, {"restore": True}),
-        ({"work": OPEN, "pending": [Check("F1", "make")]}, {"checks": ["make"]}),
+        ({"work": CLAIM}, {"checks": "claims"}),
+        ({"work": OPEN, "unapproved": True}, {"checks": "claims"}),
+        ({"work": PROVED}, {"checks": "final"}),
         ({"work": OPEN, "loop": a_loop(attempts={"F1": 5})}, {"set_aside": "F1"}),
     ],
 )
@@ -181,15 +184,13 @@ def test_what_must_happen_first_is_asked_for(given, need):
     answer = decide(situation(**given))
     assert isinstance(answer, Need)
     assert answer.restore == need.get("restore", False)
-    assert [check.command for check in answer.checks] == need.get("checks", [])
+    assert answer.checks == need.get("checks", "")
     assert answer.set_aside == need.get("set_aside", "")
 
 
 def test_checks_are_asked_for_until_their_results_are_there():
-    pending = [Check("F1", "make")]
-    assert isinstance(decide(situation(OPEN, pending=pending)), Need)
-    assert isinstance(decide(situation(OPEN, pending=pending, results={"make": True})), Decision)
-    assert isinstance(decide(situation(OPEN, pending=pending, results={})), Decision)
+    assert isinstance(decide(situation(CLAIM)), Need)
+    assert isinstance(decide(situation(CLAIM, results=Results())), Decision)
 
 
 def test_a_removed_state_is_restored_once_and_then_means_cancelled():

@@ -89,8 +89,8 @@ def test_a_name_that_was_given_is_remembered(project):
     loop, state = project.loop(), a_state()
     project.features({"description": "a"}, {"description": "b"})
     tasks.read_work(loop, state, now=later())
-    project.features({"description": "new"}, {"description": "b"})
-    assert tasks.read_work(loop, state, now=later()).work.open_ids == ["3", "2"]
+    project.features({"description": "a"}, {"description": "new"}, {"description": "b"})
+    assert tasks.read_work(loop, state, now=later()).work.open_ids == ["1", "3", "2"]
     assert loop.load_ledger().names == {"a": "1", "b": "2", "new": "3"}
 
 
@@ -181,9 +181,9 @@ def test_restoring_without_a_copy_is_an_error_and_changes_nothing(project):
 def test_marking_a_task_changes_its_own_value_only(project):
     path = project.write("feature_list.json", '{"x":1,"features":[{"id":"F1","passes":false}]}')
     loop = project.loop()
-    assert tasks.mark(loop.record, 0, done=True)
+    assert tasks.mark(loop.record, [0], done=True)
     assert files.read_text(path) == '{"x":1,"features":[{"id":"F1","passes":true}]}'
-    assert not tasks.mark(loop.record, 0, done=True)
+    assert not tasks.mark(loop.record, [0], done=True)
 
 
 def test_a_cursor_is_read_by_the_same_parser_as_everything_else(project):

@@ -1,0 +1,42 @@
+"""The command `accept`: the person vouches for a task, whatever its check says."""
+
+from __future__ import annotations
+
+import argparse
+
+from ralphloop.cli.book import opened, show, tally_line
+from ralphloop.cli.here import here, pick
+from ralphloop.cli.output import say
+from ralphloop.cli.person import require_person
+from ralphloop.domain.model import VOUCHED
+from ralphloop.store import tasks
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("id", metavar="ID", help="the task's id")
+    parser.add_argument("--loop", metavar="NAME", help="which loop, if several are under way")
+    parser.epilog = """\
+examples:
+  ralphloop accept F2
+
+The task then counts as done on your word, and reports say so. Run it in a terminal of your own: inside
+the agent's client it is refused.
+"""
+
+
+def run(args: argparse.Namespace) -> int:
+    place = here()
+    require_person(place.env, "vouching for a task")
+    with opened(pick(place, args.loop)) as book:
+        task = book.task(args.id)
+        if book.ledger.state(task) == VOUCHED:
+            say(f"{args.id} is vouched for already. {tally_line(book.work())}")
+            return 0
+        book.ledger.note(args.id, state=VOUCHED)
+        if not task.done:
+            tasks.mark(book.loop.record, [book.place(args.id)], done=True)
+            task.done = True
+        book.save("accept", task=args.id)
+        show(book.loop, book.state, book.work())
+        say(f"{args.id} counts as done on your word. {tally_line(book.work())}")
+    return 0

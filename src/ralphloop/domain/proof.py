@@ -1,0 +1,83 @@
+"""What running the checks came to: the claims that were refused, and the commands that wait."""
+
+from __future__ import annotations
+
+from ralphloop.domain.prompt import cut, line
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Iterable
+
+TAIL_MAX = 8 * 1024  # characters of a failed check's output that a reason may carry
+COMMANDS_SHOWN = 5
+
+
+class Refusal:
+    """A task that was claimed, or was closed, and whose check says otherwise."""
+
+    __slots__ = ("again", "command", "evidence", "tail", "task", "why")
+
+    def __init__(
+        self,
+        task: str,
+        *,
+        why: str,
+        command: str = "",
+        tail: str = "",
+        evidence: str = "",
+        again: bool = False,
+    ) -> None:
+        self.task = task
+        # whether it was closed before, and the final run opened it
+        self.again = again
+        self.why = why
+        self.command = command
+        self.tail = tail
+        self.evidence = evidence
+
+    def told(self, room: int) -> str:
+        """For the agent: what was run, how it ended, and the end of what it printed."""
+        run = "`%s` " % line(self.command, 300) if self.command else ""
+        what = "Task %s is open again" if self.again else "The claim of task %s is refused"
+        text = "%s: %s%s." % (what % line(self.task, 80), run, line(self.why))
+        tail = self.tail.strip("\n")
+        left = min(TAIL_MAX, room - len(text) - 40)
+        if not tail or left < 80:
+            return cut(text, max(room, 80))
+        shown = tail if len(tail) <= left else "… " + tail[-left:]
+        return "%s The end of its output:\n%s" % (text, shown)
+
+
+class Results:
+    """What is known of the checks of one stop so far."""
+
+    __slots__ = ("blocked", "commands", "digest", "final", "proven", "refused", "unfinished", "waiting")
+
+    def __init__(self) -> None:
+        self.proven: list[str] = []
+        self.refused: list[Refusal] = []
+        # tasks whose checks go on at the next stop
+        self.unfinished: list[str] = []
+        # tasks whose checks nobody approved, those commands, and what the person types to approve them
+        self.waiting: list[str] = []
+        self.commands: list[str] = []
+        self.digest = ""
+        # whether pinned checks are among them: then nothing can be proven
+        self.blocked = False
+        # everything was green once more, after the last claim
+        self.final = False
+
+    def need_person(self, command: str) -> str:
+        """For the person: what would run, and the two ways to allow it."""
+        shown = "; ".join("`%s`" % line(text, 120) for text in self.commands[:COMMANDS_SHOWN])
+        more = len(self.commands) - COMMANDS_SHOWN
+        shown += " and %d more" % more if more > 0 else ""
+        how = "Type `/ralphloop:approve %s` here, or run `%s approve`" % (self.digest, command)
+        return "these checks need your approval: %s. %s" % (shown, how)
+
+
+def told(refused: Iterable[Refusal], room: int) -> str:
+    """The refusals of one stop, each with its share of the room."""
+    found = list(refused)
+    share = room // max(1, len(found))
+    return "\n\n".join(refusal.told(share) for refusal in found[: max(1, room // 120)])

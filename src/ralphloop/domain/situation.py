@@ -1,0 +1,108 @@
+"""All that a decision may look at, and the answers that its rules give."""
+
+from __future__ import annotations
+
+from ralphloop.domain import limits as limit
+from ralphloop.domain import prompt
+from ralphloop.domain.model import RUNNING, Decision, status_word
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Iterable, Optional
+
+    from ralphloop.domain.model import Limits, LoopState, StopEvent, Turn
+    from ralphloop.domain.proof import Results
+    from ralphloop.domain.worklist import Worklist
+
+
+class Situation:
+    """One stop as the rules see it. `loop` is a working copy that they move forward."""
+
+    __slots__ = (
+        "backup", "cap", "claims", "event", "fault", "files", "limits", "loop", "notes", "now", "path",
+        "results", "spent", "turn", "unapproved", "words", "work",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        event: StopEvent,
+        loop: LoopState,
+        *,
+        work: Optional[Worklist],
+        turn: Turn,
+        limits: Limits,
+        words: prompt.Words,
+        now: float,
+        files: str = "",
+        path: str = "",
+        fault: str = "",
+        backup: bool = False,
+        claims: Iterable[str] = (),
+        unapproved: bool = False,
+        results: Optional[Results] = None,
+        spent: Optional[limit.Spent] = None,
+        notes: Iterable[str] = (),
+        cap: int = limit.CLIENT_CAP,
+    ) -> None:
+        self.event = event
+        self.loop = loop
+        self.work = work
+        self.turn = turn
+        self.limits = limits
+        self.words = words
+        self.now = now
+        # signature of the task files, and the loop's own file
+        self.files = files
+        self.path = path
+        # why there is no worklist: "gone", or what is wrong with the file
+        self.fault = fault
+        self.backup = backup
+        # tasks claimed since the last stop
+        self.claims = tuple(claims)
+        # whether the loop began with checks that the person has not approved
+        self.unapproved = unapproved
+        # what the checks of this stop came to; None until they were run
+        self.results = results
+        self.spent = spent
+        self.notes = list(notes)
+        self.cap = cap
+
+    @property
+    def reply(self) -> Optional[str]:
+        return self.event.reply if self.event.reply is not None else self.turn.reply
+
+    @property
+    def known(self) -> Worklist:
+        assert self.work is not None, "the rule on corrupt files comes first"
+        return self.work
+
+    @property
+    def resume_hint(self) -> str:
+        return "`%s resume` goes on." % self.words.command
+
+
+def allow(now: Situation) -> Decision:
+    """Let the session stop; the loop stays as it is."""
+    return Decision(now.loop)
+
+
+def leave(now: Situation) -> Decision:
+    return Decision(now.loop, writes=False)
+
+
+def close(
+    now: Situation, state: str, outcome: str, detail: str, *, message: str = "", stderr: str = ""
+) -> Decision:
+    loop = now.loop
+    loop.state, loop.outcome, loop.detail = state, outcome, detail
+    said = message and prompt.said(loop, message)
+    return Decision(loop, message=said, stderr=stderr, status=status_word(outcome))
+
+
+def run(loop: LoopState) -> None:
+    loop.state, loop.outcome, loop.detail, loop.resume_at = RUNNING, None, "", None
+
+
+def open_ids(work: Worklist) -> str:
+    more = work.open_total - len(work.open_ids)
+    return ", ".join(work.open_ids) + (" and %d more" % more if more > 0 else "")

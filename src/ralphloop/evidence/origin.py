@@ -1,0 +1,29 @@
+"""Who asked for a check: the client and the model that a session runs on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from ralphloop.agents.usage import context_of
+
+
+class Origin(NamedTuple):
+    """Who asked for a check, as the evidence says it."""
+
+    kind: str  # claim, done, final or manual
+    client: str = ""
+    model: str = ""
+    session: str | None = None
+
+
+def of_session(kind: str, session: str | None, *, transcript: str, env: Mapping[str, str]) -> Origin:
+    seen = context_of(transcript) if transcript else None
+    return Origin(kind, client_in(env), seen.model if seen is not None else "", session)
+
+
+def client_in(env: Mapping[str, str]) -> str:
+    """`claude-code 2.1.325`, from the name that a client gives itself (fact 79)."""
+    name, _, rest = env.get("AI_AGENT", "").partition("_")
+    version = rest.partition("_")[0].replace("-", ".")
+    return f"{name} {version}".strip()

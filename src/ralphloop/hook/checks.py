@@ -1,0 +1,37 @@
+"""The one door from the hook to the checks: what stands behind it is imported only when one is due."""
+
+from __future__ import annotations
+
+from ralphloop.store import pins
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Mapping
+
+    from ralphloop.domain.model import StopEvent
+    from ralphloop.evidence.prove import Prover
+    from ralphloop.store.loop import LoopFiles
+
+
+def prover(loop: LoopFiles, event: StopEvent, env: Mapping[str, str]) -> Prover:
+    from ralphloop.evidence.origin import of_session
+    from ralphloop.evidence.prove import Prover
+
+    origin = of_session("claim", event.session, transcript=event.transcript, env=env)
+    return Prover(loop, cwd=event.cwd, env=env, origin=origin)
+
+
+def pin_protected(loop: LoopFiles) -> None:
+    """Keep the files that the list of a loop wants protected, if it names any."""
+    if '"protect"' not in (pins.pinned(loop) or ""):
+        return
+    from ralphloop.evidence.protect import pin
+
+    pin(loop, loop.record.root)
+
+
+def approve_typed(loop: LoopFiles, said: str, env: Mapping[str, str]) -> str:
+    """The person typed an approval: what to answer."""
+    from ralphloop.evidence.approval import typed
+
+    return typed(loop, said, env=env)

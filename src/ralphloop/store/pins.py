@@ -1,0 +1,127 @@
+"""The criteria of a loop as the person started it: a copy of its task file, and what was changed since."""
+
+from __future__ import annotations
+
+from ralphloop import system as os
+from ralphloop.domain.model import FEATURES, SPECUM
+from ralphloop.store import files, repair
+from ralphloop.tasklists.registry import layout as layout_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Mapping, Optional
+
+    from ralphloop.domain.ledger import Ledger
+    from ralphloop.domain.model import TaskList
+    from ralphloop.store.loop import LoopFiles
+
+    Texts = Mapping[str, Optional[str]]
+
+SHOWN = 8
+
+
+class Guarded:
+    """A list with its pinned criteria in place, and what that took."""
+
+    __slots__ = ("added", "notes", "tasks", "texts")
+
+    def __init__(self, tasks: TaskList, texts: Texts) -> None:
+        self.tasks = tasks
+        self.texts = dict(texts)
+        self.added: list[str] = []
+        self.notes: list[str] = []
+
+
+def role_of(layout: str) -> str:
+    return "list" if layout == FEATURES else "tasks"
+
+
+def pin(loop: LoopFiles, texts: Texts) -> None:
+    """From now on these criteria hold."""
+    text = texts.get(role_of(loop.record.layout))
+    if text is not None and loop.writes:
+        files.make_folder(loop.kept)
+        files.write_text(_place(loop), text, durable=True)
+
+
+def pinned(loop: LoopFiles) -> Optional[str]:
+    return files.read_quietly(_place(loop))
+
+
+def differs(layout: str, original: str, texts: Texts) -> bool:
+    """Whether a list has other criteria than the pinned ones, or more tasks."""
+    found = layout_of(layout).restore(texts, {role_of(layout): original})
+    return bool(found.texts or found.added)
+
+
+def _place(loop: LoopFiles) -> str:
+    return os.path.join(loop.kept, "pinned")
+
+
+def guard(loop: LoopFiles, tasks: TaskList, texts: Texts, ledger: Ledger) -> Guarded:
+    """Put back what was changed or removed, mark what was added; a list without pins gets them now."""
+    role = role_of(loop.record.layout)
+    guarded = Guarded(tasks, texts)
+    original = pinned(loop)
+    if original is None:
+        if tasks.phase == "execution":
+            pin(loop, texts)
+        return guarded
+    if original == texts.get(role):
+        return guarded
+    layout = layout_of(loop.record.layout)
+    restored = layout.restore(texts, {role: original})
+    guarded.added = restored.added
+    if restored.texts:
+        guarded.texts.update(restored.texts)
+        guarded.tasks = layout.parse(guarded.texts)
+        _tell_restored(guarded, restored.faults)
+    if loop.record.layout == SPECUM and restored.added:
+        _hold_additions(guarded, original, ledger)
+    if guarded.texts[role] != texts.get(role):
+        _write(loop, role, guarded)
+    return guarded
+
+
+def _tell_restored(guarded: Guarded, faults: list[tuple[str, str]]) -> None:
+    shown = ", ".join("%s (%s)" % (task or "the list", what) for task, what in faults[:SHOWN])
+    more = " and %d more" % (len(faults) - SHOWN) if len(faults) > SHOWN else ""
+    guarded.notes.append(
+        "The criteria were pinned at the start and are back: %s%s. The changed version is kept in rejected/; "
+        "only the person can change them (`ralphloop approve`)." % (shown, more)
+    )
+
+
+def _hold_additions(guarded: Guarded, original: str, ledger: Ledger) -> None:
+    """Take out the fix tasks and splits that go beyond the plugin's own limits."""
+    from ralphloop.domain import additions
+    from ralphloop.tasklists import boxes, spec_state
+
+    layout = layout_of(SPECUM)
+    first = layout.parse({"state": None, "tasks": original})
+    known = {name for name, facts in ledger.tasks.items() if facts.get("added")}
+    modified = {name: int(facts["modified"]) for name, facts in ledger.tasks.items()
+                if facts.get("modified", "").isdigit()}  # fmt: skip
+    limits = spec_state.addition_limits(guarded.texts.get("state") or "")
+    found = additions.excess(first, guarded.tasks, known=known, modified=modified, limits=limits)
+    if found:
+        text = guarded.texts["tasks"] or ""
+        for place, _ in sorted(found, reverse=True):
+            text = boxes.remove(text, place)
+        guarded.texts["tasks"] = text
+        guarded.tasks = layout.parse(guarded.texts)
+        left = {task.id or task.title for task in guarded.tasks.tasks}
+        guarded.added = [name for name in guarded.added if name in left]
+        why = "; ".join(told for _, told in found[:SHOWN])
+        guarded.notes.append("Too many added tasks, taken out again (see rejected/): %s." % why)
+    for name in additions.modified_now(first, guarded.tasks, known=known):
+        ledger.note(name, modified=str(modified.get(name, 0) + 1))
+
+
+def _write(loop: LoopFiles, role: str, guarded: Guarded) -> None:
+    path = loop.record.paths[role]
+    if not loop.writes or files.leads_out(path, loop.record.root):
+        return
+    rejected = repair.reject(loop, path)
+    files.write_text(path, guarded.texts[role] or "", private=False)
+    loop.journal("restored", what=guarded.notes, rejected=rejected)

@@ -1,0 +1,62 @@
+"""Figures for people: tokens, dollars and spans of time, and what was used of a limit."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ralphloop.domain.limits import duration
+from ralphloop.domain.model import UNLIMITED
+
+
+class Used(NamedTuple):
+    """One limit of a loop; what was used of it is None where nobody can tell."""
+
+    name: str
+    used: float | None
+    most: float
+
+    @property
+    def share(self) -> float | None:
+        return None if self.used is None or not self.most else self.used / self.most
+
+
+def tokens(count: float) -> str:
+    """`950`, `83k`, `1.2M`."""
+    if count < 1000:
+        return f"{count:.0f}"
+    if count < 999_500:
+        return f"{count / 1000:.0f}k"
+    return f"{count / 1_000_000:.1f}".removesuffix(".0") + "M"
+
+
+def dollars(amount: float) -> str:
+    return "under $0.01" if 0 < amount < 0.005 else f"${amount:.2f}"
+
+
+def span(seconds: float) -> str:
+    """`45 s`, `12 min`, `1 h 05 min`, `3 days`."""
+    if seconds < 60:
+        return f"{seconds:.0f} s"
+    return duration(seconds) if seconds < 48 * 3600 else f"{seconds / 86400:.0f} days"
+
+
+def percent(share: float) -> str:
+    return f"{100 * share:.0f} %"
+
+
+def amount(name: str, value: float) -> str:
+    """A value of the limit with this name in `Limits`."""
+    if name == "time_s":
+        return span(value)
+    if name.endswith("usd"):
+        return dollars(value)
+    if name.endswith("tokens"):
+        return tokens(value)
+    return "no limit" if value >= UNLIMITED else f"{value:.0f}"
+
+
+def told(limit: Used) -> str:
+    """`$1.20 of $5.00`, `unknown of 2M tokens`."""
+    used = "unknown" if limit.used is None else amount(limit.name, limit.used)
+    unit = " tokens" if limit.name.endswith("tokens") else ""
+    return f"{used} of {amount(limit.name, limit.most)}{unit}"

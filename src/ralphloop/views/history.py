@@ -1,0 +1,134 @@
+"""A loop's journal as data: what can be read of it, and which task was at hand when."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from ralphloop.domain import jsontext
+from ralphloop.domain.model import RUNNING, WAITING
+from ralphloop.store import files
+from ralphloop.store.loop import LoopFiles
+from ralphloop.views.clock import moment
+
+Entry = dict[str, Any]
+
+# Events after which the loop rests until somebody, or a stop, takes it up again.
+RESTS = ("pause", "cancel", "session_end", "interrupted", "stop_failure")
+JOURNAL_LOST = "the journal is missing: times, refused claims and what was restored are not known"
+
+
+class History(NamedTuple):
+    entries: tuple[Entry, ...]
+    faults: tuple[str, ...]
+
+
+class Stretch(NamedTuple):
+    """A time with one task at hand, empty if with none; `rests` if the loop rested and a stop took it up."""
+
+    task: str
+    begin: float
+    end: float
+    rests: bool = False
+
+
+def history_of(loop: LoopFiles) -> History:
+    text = files.read_quietly(loop.path("journal.jsonl"))
+    if text is None:
+        return History((), (JOURNAL_LOST,))
+    entries, bad = [], 0
+    for raw in text.split("\n")[:-1]:  # behind the last line end a write may be under way
+        entry = _entry(raw)
+        if entry is None:
+            bad += 1
+        else:
+            entries.append(entry)
+    faults = [f"{bad} of the journal's lines cannot be read"] if bad else []
+    if not entries or entries[0]["event"] != "arm":
+        faults.append("the journal's beginning is missing")
+    return History(tuple(entries), tuple(faults))
+
+
+def _entry(raw: str) -> Entry | None:
+    try:
+        entry = jsontext.parse_object(raw)
+    except ValueError:
+        return None
+    return entry if isinstance(entry.get("event"), str) and moment(entry.get("at")) is not None else None
+
+
+def text(entry: Entry, key: str) -> str:
+    value = entry.get(key)
+    return value if isinstance(value, str) else ""
+
+
+def texts(entry: Entry, key: str) -> list[str]:
+    value = entry.get(key)
+    return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
+
+
+def at(entry: Entry) -> float:
+    return moment(entry["at"]) or 0.0
+
+
+def of_kind(entries: Iterable[Entry], *events: str) -> Iterator[Entry]:
+    return (entry for entry in entries if entry["event"] in events)
+
+
+def sessions(entries: Iterable[Entry]) -> list[str]:
+    """The sessions that owned the loop, in order."""
+    owning = of_kind(entries, "arm", "bind", "adopt", "resume", "stop")
+    return list(dict.fromkeys(name for entry in owning if (name := text(entry, "session"))))
+
+
+def rested_at(entries: Sequence[Entry]) -> float | None:
+    """When the loop last came to rest."""
+    for entry in reversed(entries):
+        if entry["event"] in RESTS or (entry["event"] == "stop" and not _is_under_way(entry)):
+            return at(entry)
+    return None
+
+
+def stretches(entries: Sequence[Entry], *, begin: float, end: float) -> list[Stretch]:
+    """A task is at hand from the stop that hands it out to the next; `begin` and `end` stand in for what
+    the journal does not say of the loop's first and last moment."""
+    task, under_way, rests = _first_task(entries), begin, 0.0
+    found: list[Stretch] = []
+    for entry in entries:
+        now, event = at(entry), entry["event"]
+        if event == "arm":
+            under_way = now if text(entry, "session") else 0.0
+        elif event in ("bind", "resume"):
+            under_way, rests = now if text(entry, "session") else 0.0, 0.0
+        elif event == "stop" or event in RESTS:
+            if under_way or (rests and event == "stop"):
+                found.append(Stretch(task, under_way or rests, now, not under_way))
+            goes_on = event == "stop" and _is_under_way(entry)
+            under_way, rests = (now, 0.0) if goes_on else (0.0, now)
+            task = _handed_out(entry, task)
+    if under_way:
+        found.append(Stretch(task, under_way, end))
+    return [part._replace(end=max(part.begin, part.end)) for part in found]
+
+
+def _is_under_way(stop: Entry) -> bool:
+    return stop.get("state") in (RUNNING, WAITING)
+
+
+def _handed_out(entry: Entry, before: str) -> str:
+    """Only a stop that goes on hands out a task; one about a broken file or a phase changes none."""
+    goes_on = text(entry, "decision") == "continue"
+    return (
+        text(entry, "task") if goes_on and (text(entry, "task") or entry.get("rule") == "go_on") else before
+    )
+
+
+def _first_task(entries: Iterable[Entry]) -> str:
+    """What the first turn was about. Where the start does not say it: what was claimed in it, else what its
+    stop handed out, which is then the same task again."""
+    for entry in of_kind(entries, "arm", "claim", "stop"):
+        claimed = texts(entry, "claimed")[:1] if entry["event"] == "stop" else []
+        found = claimed[0] if claimed else text(entry, "task")
+        if found or entry["event"] == "stop":
+            return found
+    return ""

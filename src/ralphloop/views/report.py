@@ -1,0 +1,214 @@
+"""The read model of one loop's whole life: its outcome, its tasks, what was refused, and what it cost."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from ralphloop.domain import jsontext
+from ralphloop.domain.ledger import Ledger
+from ralphloop.domain.model import PROVEN
+from ralphloop.domain.promise import PROMISE
+from ralphloop.store import files
+from ralphloop.store.loop import LoopFiles
+from ralphloop.views import history
+from ralphloop.views.figure import Used
+from ralphloop.views.history import Entry, Stretch
+from ralphloop.views.proof import Check, Checked, FinalRun, checked, final_run
+from ralphloop.views.snapshot import LoopView, TaskView, state_of, view_of
+from ralphloop.views.spending import Share, Spending, spending_of, used
+
+UNKNOWN = "unknown"  # the state of a task that the journal names and the list does not
+# what a stop's entry says it refused, besides tasks
+COMPLETION = {
+    PROMISE: f"{PROMISE} was said while tasks were open",
+    "completion": "every task was marked done without a single tool call",
+}
+
+_REFUSAL = ("task", "command", "detail", "evidence")
+
+
+class Refused(NamedTuple):
+    at: str
+    task: str  # empty for a claim that all of them are done
+    command: str
+    why: str
+    evidence: str
+    final: bool
+
+
+class TaskReport(NamedTuple):
+    id: str
+    title: str
+    state: str
+    added: bool
+    attempts: int
+    why: str
+    refused: tuple[Refused, ...]
+    checks: tuple[Check, ...]
+    time_s: float
+    spent: Share | None  # None if nobody knows
+
+
+class Report(NamedTuple):
+    view: LoopView
+    made_at: float
+    ended_at: float | None
+    working_s: float
+    sessions: tuple[str, ...]
+    clients: tuple[str, ...]
+    models: tuple[str, ...]
+    limits: tuple[Used, ...]
+    tasks: tuple[TaskReport, ...]
+    refused: tuple[Refused, ...]
+    rejected: tuple[str, ...]  # names in the folder of that name
+    spending: Spending
+    final_run: FinalRun | None
+    stretches: tuple[Stretch, ...]
+    entries: tuple[Entry, ...]
+    faults: tuple[str, ...]
+
+    @property
+    def outcome(self) -> str:
+        """What it came to, or the state of a loop that has not come to anything yet."""
+        return self.view.outcome or self.view.state
+
+    @property
+    def added(self) -> list[str]:
+        return [task.id for task in self.tasks if task.added]
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many tasks are in each state."""
+        states = [task.state for task in self.tasks]
+        return {state: states.count(state) for state in dict.fromkeys(states)}
+
+    @property
+    def elapsed_s(self) -> float:
+        begin = self.view.started_at
+        return max(0.0, (self.ended_at or self.made_at) - begin) if begin else 0.0
+
+    def of_kind(self, event: str) -> Iterator[Entry]:
+        return history.of_kind(self.entries, event)
+
+
+def report_of(loop: LoopFiles, *, now: float) -> Report:
+    view, state, ledger = view_of(loop), state_of(loop), loop.load_ledger()
+    said, proofs = history.history_of(loop), checked(loop)
+    end = now if state.live else state.seen_at
+    parts = history.stretches(said.entries, begin=state.started_at, end=end)
+    spending = spending_of(state, parts)
+    refused = tuple(_refused(said.entries))
+    work = [part for part in parts if not part.rests]
+    rested = None if state.live else history.rested_at(said.entries) or state.seen_at or None
+    return Report(
+        view=view,
+        made_at=now,
+        ended_at=rested,
+        working_s=sum(part.end - part.begin for part in work),
+        sessions=_in_order(*history.sessions(said.entries), state.owner or ""),
+        clients=_in_order(*(check.client for check in proofs.checks)),
+        models=_in_order(*spending.by_model, *(check.model for check in proofs.checks)),
+        limits=used(loop.record.limits, state, spending),
+        tasks=tuple(_tasks(view, ledger, refused=refused, proofs=proofs, work=work, spending=spending)),
+        refused=refused,
+        rejected=tuple(files.names(loop.path("rejected"))),
+        spending=spending,
+        final_run=final_run(proofs.checks),
+        stretches=tuple(work),
+        entries=said.entries,
+        faults=(*_faults(loop, view), *said.faults, *proofs.faults, *_unproven(ledger, proofs)),
+    )
+
+
+def _in_order(*names: str) -> tuple[str, ...]:
+    return tuple(name for name in dict.fromkeys(names) if name)
+
+
+def _refused(entries: tuple[Entry, ...]) -> Iterator[Refused]:
+    for entry in history.of_kind(entries, "refused", "stop"):
+        if entry["event"] == "stop":
+            for word in history.text(entry, "refused").split(", "):
+                if word in COMPLETION:
+                    yield Refused(entry["at"], "", "", COMPLETION[word], "", False)
+            continue
+        task, command, why, evidence = (history.text(entry, key) for key in _REFUSAL)
+        yield Refused(entry["at"], task, command, why, evidence, entry.get("final") is True)
+
+
+def _tasks(
+    view: LoopView,
+    ledger: Ledger,
+    *,
+    refused: tuple[Refused, ...],
+    proofs: Checked,
+    work: list[Stretch],
+    spending: Spending,
+) -> Iterator[TaskReport]:
+    """The list's tasks, and behind them those of which only the journal still knows."""
+    claims, checks, times = _grouped(refused), _by_task(proofs), _times(work)
+    listed = {task.id for task in view.tasks}
+    lost = [name for name in _in_order(*times, *claims, *checks) if name not in listed]
+    gone = [TaskView(name, "", ledger.tasks.get(name, {}).get("state") or UNKNOWN, 0, "") for name in lost]
+    for task in (*view.tasks, *gone):
+        yield TaskReport(
+            task.id,
+            task.title,
+            task.state,
+            task.added,
+            task.attempts,
+            ledger.tasks.get(task.id, {}).get("why", ""),
+            tuple(claims.get(task.id, ())),
+            tuple(checks.get(task.id, ())),
+            times.get(task.id, 0.0),
+            spending.by_task.get(task.id, Share()) if spending.known else None,
+        )
+
+
+def _grouped(refused: tuple[Refused, ...]) -> Mapping[str, list[Refused]]:
+    found: dict[str, list[Refused]] = {}
+    for claim in refused:
+        if claim.task:
+            found.setdefault(claim.task, []).append(claim)
+    return found
+
+
+def _by_task(proofs: Checked) -> Mapping[str, list[Check]]:
+    found: dict[str, list[Check]] = {}
+    for check in proofs.checks:
+        for task in check.tasks:
+            found.setdefault(task, []).append(check)
+    return found
+
+
+def _times(work: list[Stretch]) -> Mapping[str, float]:
+    found: dict[str, float] = {}
+    for part in work:
+        if part.task:
+            found[part.task] = found.get(part.task, 0.0) + part.end - part.begin
+    return found
+
+
+def _faults(loop: LoopFiles, view: LoopView) -> Iterator[str]:
+    if loop.load() is None:
+        yield "the loop's state is lost: its counters and times are not known"
+    if view.fault:
+        yield f"the tasks cannot be read: {view.fault}"
+    if not any(_is_object(os.path.join(folder, "ledger.json")) for folder in (loop.kept, loop.folder)):
+        yield "the ledger is lost: which tasks are given, vouched for, added or asked about is not known"
+
+
+def _is_object(path: str) -> bool:
+    try:
+        return isinstance(jsontext.parse_object(files.read_quietly(path) or ""), dict)
+    except ValueError:
+        return False
+
+
+def _unproven(ledger: Ledger, proofs: Checked) -> Iterator[str]:
+    known = {check.id for check in proofs.checks}
+    for task, facts in ledger.tasks.items():
+        evidence = facts.get("evidence", "")
+        if facts.get("state") == PROVEN and evidence not in known:
+            yield f"{task} counts as proven, but its evidence ({evidence or 'none'}) is not in the index"

@@ -1,0 +1,79 @@
+"""A report as one HTML file that needs nothing else: no script, no style or picture from elsewhere."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from html import escape
+from string import Template
+
+from ralphloop.domain.model import AWAITING_APPROVAL, COMPLETE, NEEDS_APPROVAL, NEEDS_INPUT, RATE_LIMITED
+from ralphloop.version import VERSION
+from ralphloop.views.clock import local
+from ralphloop.views.report import Report
+from ralphloop.views.report_section import Code, Section, facts, sections
+from ralphloop.views.terminal import plain
+from ralphloop.views.timeline import svg
+
+TEMPLATE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "templates", "report.html")
+WAITS = (NEEDS_INPUT, NEEDS_APPROVAL, AWAITING_APPROVAL, RATE_LIMITED)
+MOODS = {
+    "green": "good",
+    "proven": "good",
+    "red": "bad",
+    "altered": "bad",
+    "missing": "bad",
+    "claimed": "wait",
+}
+FOLDED = ("evidence", "timeline")
+
+
+def html(report: Report) -> str:
+    with open(TEMPLATE, encoding="utf-8") as file:
+        template = Template(file.read())
+    return template.substitute(
+        title=_text(f"{report.view.name}: {report.outcome}"),
+        name=_text(report.view.name),
+        outcome=_text(report.outcome),
+        mood=_mood(report),
+        facts="\n".join(f"<dt>{_text(name)}</dt><dd>{_text(value)}</dd>" for name, value in facts(report)),
+        picture=svg(report),
+        sections="\n".join(line for section in sections(report) for line in _section(section)),
+        version=VERSION,
+        made=local(report.made_at),
+    )
+
+
+def _mood(report: Report) -> str:
+    if report.outcome == COMPLETE:
+        return "good"
+    return "wait" if report.view.live or report.outcome in WAITS else "bad"
+
+
+def _section(section: Section) -> Iterator[str]:
+    folded = section.key in FOLDED
+    yield f'<section class="{section.key}">'
+    yield (
+        f"<details><summary>{_text(section.title)}</summary>"
+        if folded
+        else f"<h2>{_text(section.title)}</h2>"
+    )
+    if section.rows:
+        yield '<div class="wide"><table>'
+        yield "<tr>" + "".join(f"<th>{_text(name)}</th>" for name in section.columns) + "</tr>"
+        for row in section.rows:
+            yield "<tr>" + "".join(f"<td>{_cell(value)}</td>" for value in row) + "</tr>"
+        yield "</table></div>"
+    if section.notes:
+        yield "<ul>" + "".join(f"<li>{_text(note)}</li>" for note in section.notes) + "</ul>"
+    yield "</details></section>" if folded else "</section>"
+
+
+def _cell(value: str) -> str:
+    if isinstance(value, Code):
+        return f"<code>{_text(value)}</code>" if value else ""
+    return f'<span class="{MOODS[value]}">{value}</span>' if value in MOODS else _text(value)
+
+
+def _text(value: str) -> str:
+    return escape(plain(value))

@@ -1,0 +1,212 @@
+"""A report as headed tables of plain texts, which each rendering then writes in its own way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from ralphloop.views import figure, journal
+from ralphloop.views.clock import local, moment
+from ralphloop.views.figure import Used
+from ralphloop.views.proof import Check
+from ralphloop.views.report import Refused, Report, TaskReport
+from ralphloop.views.spending import Share, spent_told
+
+LIMITS = {
+    "iterations": "iterations",
+    "time_s": "running time of the last window",
+    "tokens": "tokens",
+    "cost_usd": "dollars",
+    "task_tokens": "tokens of one task",
+    "task_cost_usd": "dollars of one task",
+}
+UNKNOWN = "unknown"
+
+
+class Code(str):
+    """A text that is code, or a name to be copied as it is."""
+
+    __slots__ = ()
+
+
+class Section(NamedTuple):
+    key: str
+    title: str
+    columns: tuple[str, ...] = ()
+    rows: tuple[tuple[str, ...], ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def sections(report: Report) -> Iterator[Section]:
+    """Those that have something to say, in order."""
+    every = (
+        Section("faults", "Missing or damaged", notes=report.faults),
+        _limits(report),
+        _tasks(report),
+        _refused(report),
+        _final_run(report),
+        _evidence(report),
+        _integrity(report),
+        _spending(report),
+        _timeline(report),
+    )
+    return (section for section in every if section.rows or section.notes)
+
+
+def facts(report: Report) -> list[tuple[str, str]]:
+    """What stands at the top, as names and values."""
+    view, counts = report.view, report.counts
+    asked = f"{view.done}/{view.total} done"
+    known = [
+        ("outcome", report.outcome),
+        ("why", view.detail),
+        ("state", view.state),
+        (
+            "tasks",
+            f"{asked} ({', '.join(f'{count} {state}' for state, count in counts.items())})"
+            if counts
+            else asked,
+        ),
+        ("started", _time(view.started_at)),
+        ("ended" if view.state == "ended" else "rests since", _time(report.ended_at)),
+        ("elapsed", f"{figure.span(report.elapsed_s)}, {figure.span(report.working_s)} of it under way"),
+        ("spent", spent_told(report.spending)),
+        ("sessions", ", ".join(report.sessions)),
+        ("client", ", ".join(report.clients) or "not recorded"),
+        ("models", ", ".join(report.models) or "not recorded"),
+        ("layout", view.layout),
+        ("list", view.path),
+        ("loop", view.id),
+    ]
+    return [(name, value) for name, value in known if value]
+
+
+def _time(seconds: float | None) -> str:
+    return local(seconds, "%Y-%m-%d %H:%M:%S %Z").strip() if seconds else ""
+
+
+def _stamp(stamp: str) -> str:
+    seconds = moment(stamp)
+    return stamp if seconds is None else local(seconds)
+
+
+def _limits(report: Report) -> Section:
+    def row(limit: Used) -> tuple[str, ...]:
+        used = UNKNOWN if limit.used is None else figure.amount(limit.name, limit.used)
+        share = "" if limit.share is None else figure.percent(limit.share)
+        return LIMITS[limit.name], used, figure.amount(limit.name, limit.most), share
+
+    rows = tuple(row(limit) for limit in report.limits)
+    return Section("limits", "Limits", ("limit", "used", "at most", "share"), rows)
+
+
+def _tasks(report: Report) -> Section:
+    columns = ("task", "state", "title", "attempts", "refused", "time", "tokens", "dollars", "evidence")
+    return Section("tasks", "Tasks", columns, tuple(_task(task) for task in report.tasks))
+
+
+def _task(task: TaskReport) -> tuple[str, ...]:
+    return (
+        task.id,
+        f"{task.state}, added" if task.added else task.state,
+        task.title,
+        str(task.attempts or "–"),
+        str(len(task.refused) or "–"),
+        figure.span(task.time_s) if task.time_s else "–",
+        UNKNOWN if task.spent is None else figure.tokens(task.spent.tokens) if task.spent.tokens else "–",
+        _cost(task.spent),
+        ", ".join(_sign(check) for check in task.checks) or "–",
+    )
+
+
+def _cost(share: Share | None) -> str:
+    if share is None or share.cost_usd is None:
+        return UNKNOWN
+    least = "at least " if share.unpriced else ""
+    return least + figure.dollars(share.cost_usd) if share.tokens else "–"
+
+
+def _sign(check: Check) -> str:
+    doubt = "" if check.file == "sound" else f" ({check.file})"
+    return f"{'✓' if check.green else '✗'} {check.id}{doubt}"
+
+
+def _refused(report: Report) -> Section:
+    def row(claim: Refused) -> tuple[str, ...]:
+        where = "final run: " if claim.final else ""
+        return _stamp(claim.at), claim.task or "all", Code(claim.command), where + claim.why, claim.evidence
+
+    columns = ("time", "task", "command", "why", "evidence")
+    return Section(
+        "refused", f"Refused claims: {len(report.refused)}", columns, tuple(map(row, report.refused))
+    )
+
+
+def _final_run(report: Report) -> Section:
+    run = report.final_run
+    if run is None:
+        is_due = report.view.outcome == "complete"
+        return Section(
+            "final", "Final run", notes=("no check was run at the end",) if is_due else ()
+        )
+    told = "everything was green" if run.green else "not everything was green"
+    names = ", ".join(check.id for check in run.checks)
+    return Section("final", "Final run", notes=(f"{_stamp(run.at)}: {told} ({names})",))
+
+
+def _evidence(report: Report) -> Section:
+    found: dict[str, Check] = {check.id: check for task in report.tasks for check in task.checks}
+    rows = tuple(
+        (
+            check.id,
+            ", ".join(check.tasks),
+            check.kind,
+            "green" if check.green else "red",
+            check.ended,
+            f"{check.duration_s:.1f} s",
+            check.file,
+            Code(check.command),
+        )
+        for check in sorted(found.values(), key=lambda check: check.at)
+    )
+    columns = ("evidence", "tasks", "asked by", "result", "ended with", "took", "file", "command")
+    return Section("evidence", "Evidence", columns, rows)
+
+
+def _integrity(report: Report) -> Section:
+    """What was put back, let in, or taken on the person's word."""
+    rows = [
+        (journal.when(entry), entry["event"], journal.words(entry))
+        for event in ("restored", "protected", "approve", "accept")
+        for entry in report.of_kind(event)
+    ]
+    kept = (f"kept in rejected/: {', '.join(report.rejected)}",) if report.rejected else ()
+    notes = (f"added tasks: {', '.join(report.added)}",) if report.added else ()
+    title = "Restored, approved, added"
+    return Section("integrity", title, ("time", "what", "which"), tuple(rows), (*kept, *notes))
+
+
+def _spending(report: Report) -> Section:
+    spending = report.spending
+    rows = [_share(model, share) for model, share in spending.by_model.items()]
+    if len(rows) > 1:
+        rows.append(_share("all", spending.total))
+    notes = (
+        [f"list prices of {spending.prices_as_of}"] if rows else ["tokens unknown: no transcript can be read"]
+    )
+    notes += [f"dollars unknown for {', '.join(spending.unpriced)}"] if spending.unpriced else []
+    notes += [f"tokens unknown of a transcript that is gone: {path}" for path in spending.missing]
+    aside = spending.by_task.get("")
+    notes += [f"{figure.tokens(aside.tokens)} tokens belong to no task"] if aside is not None else []
+    columns = ("model", "tokens", "input", "output", "cache written", "cache read", "dollars")
+    return Section("spending", "Tokens and dollars", columns, tuple(rows), tuple(notes))
+
+
+def _share(model: str, share: Share) -> tuple[str, ...]:
+    kinds = (share.tokens, share.input, share.output, share.cache_write, share.cache_read)
+    return (model, *map(figure.tokens, kinds), _cost(share))
+
+
+def _timeline(report: Report) -> Section:
+    rows = tuple((journal.when(entry), entry["event"], journal.words(entry)) for entry in report.entries)
+    return Section("timeline", "Timeline", ("time", "event", "what"), rows)
