@@ -61,6 +61,12 @@ class Project:
             file.write(tool_call_line() + assistant_line({"type": "text", "text": said}))
         return self.payload(said, self.transcript)
 
+    def next_claim(self) -> bytes:
+        """The same after the first task was claimed."""
+        text = self.list_file.read_text()
+        self.list_file.write_text(text.replace('"passes": false', '"passes": true', 1))
+        return self.next_stop()
+
     def payload(self, said: str, transcript: Path) -> bytes:
         event = {
             "session_id": self.session,
@@ -89,13 +95,16 @@ def new_project(scratch: Path, name: str, *, transcript_size: int = MB) -> Proje
     return Project(root, home, transcript)
 
 
-def new_loop(scratch: Path, name: str, *, features: int, transcript_size: int = MB) -> Project:
+def new_loop(
+    scratch: Path, name: str, *, features: int, transcript_size: int = MB, verify: str = ""
+) -> Project:
     """A project whose loop was made and started with the real command line."""
     project = new_project(scratch, name, transcript_size=transcript_size)
     source = scratch / name / "features.json"
-    source.write_text(feature_list(features))
+    source.write_text(feature_list(features, verify=verify))
     command(project, "new", LOOP_NAME, "--from", str(source))
-    command(project, "start", LOOP_NAME, "--session", project.session, "--max-iterations", NEVER)
+    limits = ("--max-iterations", NEVER, "--max-attempts", NEVER)
+    command(project, "start", LOOP_NAME, "--session", project.session, "--yes", *limits)
     return project
 
 
@@ -125,8 +134,9 @@ def wait_until_settled(file: Path) -> None:
     time.sleep(max(0.0, SETTLED_AFTER_S - age_s))
 
 
-def feature_list(count: int) -> str:
-    return json.dumps({"features": [feature(number) for number in range(1, count + 1)]}, indent=2)
+def feature_list(count: int, *, verify: str = "") -> str:
+    listed = {"features": [feature(number) for number in range(1, count + 1)]}
+    return json.dumps({"verify": verify, **listed} if verify else listed, indent=2)
 
 
 def feature(number: int) -> dict[str, Any]:

@@ -34,6 +34,7 @@ PARTS = {
     "transcript": Part(sections.transcript, 200, 40),
     "features": Part(sections.features, 200, 40),
     "race": Part(race.race, 100, 5),
+    "checks": Part(sections.checks, 100, 20),
     "commands": Part(sections.commands, 50, 10),
 }
 

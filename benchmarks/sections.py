@@ -91,6 +91,24 @@ def features(scratch: Path, rounds: int) -> Section:
     return section
 
 
+def checks(scratch: Path, rounds: int) -> Section:
+    """A list with checks costs nothing until one is due."""
+    without = new_loop(scratch, "without-checks", features=5)
+    idle = new_loop(scratch, "idle-checks", features=5, verify="true")
+    due = new_loop(scratch, "due-checks", features=5, verify="false")
+    candidates = [
+        hook_candidate("no checks", without),
+        hook_candidate("checks, none due", idle),
+        Candidate("a check is due", stop_argv(), due.root, due.env, due.next_claim, must_refuse),
+    ]
+    section = Section("checks", interleave(candidates, rounds))
+    section.figures = [
+        *ratio(section.series, "checks, none due", "no checks", 1.05),
+        *ratio(section.series, "a check is due", "no checks", None),
+    ]
+    return section
+
+
 def commands(scratch: Path, rounds: int) -> Section:
     """The command people type most, on a loop of ordinary size."""
     project = new_loop(scratch, "commands", features=100)
@@ -117,6 +135,12 @@ def must_be_silent(run: Run) -> None:
 def must_block(run: Run) -> None:
     if not run.blocks:
         raise WrongAnswerError(f"expected a block, got {run.stdout!r} {run.stderr!r}")
+
+
+def must_refuse(run: Run) -> None:
+    must_block(run)
+    if b"is refused" not in run.stdout:
+        raise WrongAnswerError(f"expected a refused claim, got {run.stdout!r}")
 
 
 def peak_memory_mb(candidate: Candidate) -> float:

@@ -39,7 +39,7 @@ class Section:
         return all(figure.verdict == "held" for figure in self.figures if figure.is_correctness)
 
 
-def ratio(series: list[Series], upper: str, lower: str, aim: float) -> list[Figure]:
+def ratio(series: list[Series], upper: str, lower: str, aim: float | None) -> list[Figure]:
     """The ratio of two medians; none where one of the two could not be run."""
     medians = {one.name: one.median_ms for one in series}
     if upper not in medians or lower not in medians:

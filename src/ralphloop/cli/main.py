@@ -97,9 +97,7 @@ def _load(module: str) -> Command:
     return found
 
 
-def _parsers(
-    chosen: str, command: Command | None
-) -> tuple[argparse.ArgumentParser, argparse.ArgumentParser]:
+def _parsers(chosen: str, command: Command | None) -> tuple[argparse.ArgumentParser, argparse.ArgumentParser]:
     """The whole command line's parser, and the chosen command's, whose usage an error shows."""
     parser = argparse.ArgumentParser(
         prog="ralphloop",

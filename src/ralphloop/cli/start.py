@@ -23,6 +23,7 @@ from ralphloop.evidence.approval import digest, waiting
 from ralphloop.store import approvals, arming, files, shelf, tasks
 from ralphloop.store.loop import LoopFiles
 from ralphloop.store.shelf import Record, Shelf
+from ralphloop.tasklists import feature_list
 from ralphloop.tasklists.registry import own_file
 from ralphloop.tasklists.source import Source
 from ralphloop.views.snapshot import state_of
@@ -80,6 +81,7 @@ def run(args: argparse.Namespace) -> int:
         if check.fatal:
             raise UserError(f"the loop could not run: {check.told}")
     limits = allowance.given(args)
+    _check_protected(source)
     _approve(args, place, source, listed)
     loop = _arm(args, place, source, session=session, limits=limits)
     protected = protect.pin(loop, source.root)
@@ -145,6 +147,19 @@ def _taken(source: Source, record: Record) -> UserError:
     if own_file(record) == own_file(source):
         return UserError(f"a loop over {source.name} is under way already: {record.id} ({owner}). {end}")
     return UserError(f"this session owns a loop already: {record.id} ({owner}). {end}")
+
+
+def _check_protected(source: Source) -> None:
+    """Refuse patterns that protect nothing, or more than can be kept, before anything is armed."""
+    if source.layout != FEATURES:
+        return
+    for pattern in feature_list.protect(files.read_text(own_file(source)) or ""):
+        try:
+            found = next(protect.matching(source.root, [pattern]), None)
+        except OSError as error:
+            raise UserError(f"`protect` cannot hold: {error}.") from None
+        if found is None:
+            raise UserError(f"`protect` names no file: {pattern!r} in {own_file(source)}. Correct it first.")
 
 
 def _approve(args: argparse.Namespace, place: Here, source: Source, listed: TaskList) -> None:

@@ -262,7 +262,9 @@ def _nothing_can_run(now: Situation) -> Optional[Answer]:
 def _limits(now: Situation) -> Optional[Answer]:
     work, loop = now.known, now.loop
     loop.iteration = max(loop.iteration, work.iteration)
-    limit.note_turn(loop, now.turn, work=work, reply=now.reply, files=now.files, claims=bool(now.claims))
+    # A turn that only waits for checks is not the agent's idleness.
+    claims = bool(now.claims) or not work.next
+    limit.note_turn(loop, now.turn, work=work, reply=now.reply, files=now.files, claims=claims)
     outcome, why = limit.tripped(loop, now.limits, cap=now.cap)
     if not outcome and now.spent is not None:
         outcome, why = limit.overspent(now.spent, now.limits)
@@ -319,16 +321,26 @@ def _go_on(now: Situation) -> Answer:
     run(loop)
     loop.current = work.next[0].id if work.next else ""
     most = int(now.limits.iterations)
-    message, warning = prompt.status_line(loop, work, limit=most), limit.warning(loop, now.limits, now.spent)
+    message = prompt.status_line(loop, work, limit=most)
+    warnings = [limit.warning(loop, now.limits, now.spent), _unapproved(now)]
     return Decision(
         loop,
         blocks=True,
         reason=prompt.continuation(loop, work, limit=most, words=now.words, notes=notes, refusals=refusals),
-        message=message + " · " + warning if warning else message,
+        message=" · ".join(filter(None, [message, *warnings])),
         task=loop.current,
         status=status_word(None),
         refused=", ".join(refused + [refusal.task for refusal in refusals]),
     )
+
+
+def _unapproved(now: Situation) -> str:
+    """Said once where a loop goes on although its checks may not run."""
+    loop, results = now.loop, now.results
+    if results is None or not results.commands or NEEDS_APPROVAL in loop.told:
+        return ""
+    loop.told = [*loop.told, NEEDS_APPROVAL]
+    return "%d checks are not approved: `%s approve`" % (len(results.commands), now.words.command)
 
 
 def _notes(now: Situation, refused: bool) -> list[str]:

@@ -57,7 +57,7 @@ def note_turn(
     """Move the counters for the turn that just ended; True if it brought the loop forward."""
     changed = work.digest != loop.tasks_seen
     first = not loop.tasks_seen
-    progress = first or changed or files != loop.files_seen or turn.tools > 0
+    progress = first or changed or claims or files != loop.files_seen or turn.tools > 0
     loop.tasks_seen, loop.files_seen = work.digest, files
     if progress:
         loop.no_progress = 0

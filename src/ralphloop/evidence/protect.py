@@ -51,7 +51,7 @@ class Protected:
         """Keep a copy of every file that the patterns name; how many there are."""
         globs = list(patterns)
         found: dict[str, list[Any]] = {}
-        for path in self._matching(globs):
+        for path in matching(self._folder, globs):
             digest = self._digest(path)
             if digest is not None:
                 found[path] = [digest, self._keep(path, digest)]
@@ -70,7 +70,7 @@ class Protected:
             now = self._digest(path)
             if now != digest:
                 found.append(Touched(path, REMOVED if now is None else CHANGED, False))
-        new = [path for path in self._matching(self._known["patterns"]) if path not in pinned]
+        new = [path for path in matching(self._folder, self._known["patterns"]) if path not in pinned]
         return found + [Touched(path, ADDED, False) for path in new]
 
     def put_back(self) -> list[Touched]:
@@ -86,35 +86,6 @@ class Protected:
         if touched:
             self._loop.journal("protected", files=[f"{entry.path} ({entry.what})" for entry in touched])
         return touched
-
-    def _matching(self, patterns: Iterable[str]) -> Iterator[str]:
-        """Paths below the folder that a pattern names; a folder's name stands for all that is in it."""
-        globs = [_plain(pattern) for pattern in patterns]
-        tops = {_literal(glob) for glob in globs if glob}
-        seen: set[str] = set()
-        for top in tops:
-            for path in self._walk(top):
-                if path not in seen and any(matches(path, glob) for glob in globs if glob):
-                    seen.add(path)
-                    yield path
-
-    def _walk(self, top: str) -> Iterator[str]:
-        start = os.path.join(self._folder, top) if top else self._folder
-        if not files.inside(start, self._folder):
-            return
-        if os.path.islink(start) or os.path.isfile(start):
-            yield top
-            return
-        count = 0
-        for folder, folders, names in os.walk(start):
-            near = os.path.relpath(folder, self._folder)
-            folders[:] = [n for n in folders if n not in BY_TOOLS and _join(near, n) not in NEVER]
-            for name in names:
-                if name not in BY_TOOLS and not name.endswith(".pyc"):
-                    yield _join(near, name)
-                count += 1
-            if count > FILES_MAX:
-                raise OSError(f"more than {FILES_MAX} files below {start} to protect; name fewer")
 
     def _digest(self, path: str) -> str | None:
         place = os.path.join(self._folder, path)
@@ -161,6 +132,36 @@ class Protected:
         repair.reject(self._loop, place)
         os.unlink(place)
         return True
+
+
+def matching(folder: str, patterns: Iterable[str]) -> Iterator[str]:
+    """Paths below the folder that a pattern names; a folder's name stands for all that is in it."""
+    globs = [glob for glob in map(_plain, patterns) if glob]
+    seen: set[str] = set()
+    for top in {_literal(glob) for glob in globs}:
+        for path in _walk(folder, top):
+            if path not in seen and any(matches(path, glob) for glob in globs):
+                seen.add(path)
+                yield path
+
+
+def _walk(root: str, top: str) -> Iterator[str]:
+    start = os.path.join(root, top) if top else root
+    if not files.inside(start, root):
+        return
+    if os.path.islink(start) or os.path.isfile(start):
+        yield top
+        return
+    count = 0
+    for folder, folders, names in os.walk(start):
+        near = os.path.relpath(folder, root)
+        folders[:] = [name for name in folders if name not in BY_TOOLS and _join(near, name) not in NEVER]
+        count += len(names)
+        if count > FILES_MAX:
+            raise OSError(f"more than {FILES_MAX} files below {start} to protect; name fewer")
+        for name in names:
+            if name not in BY_TOOLS and not name.endswith(".pyc"):
+                yield _join(near, name)
 
 
 def patterns_of(loop: LoopFiles) -> list[str]:

@@ -8,10 +8,12 @@ from typing import Any, NamedTuple
 
 from ralphloop.domain.ledger import Ledger, name_tasks
 from ralphloop.domain.model import (
+    ASKED,
     CLAIMED,
     CLAIMS,
     FEATURES,
     FINAL_RUN,
+    OPEN,
     PROVEN,
     UNVERIFIED,
     VOUCHED,
@@ -126,7 +128,8 @@ class Prover:
     def _note_waiting(self, listed: list[Task], ledger: Ledger, waiting: list[str]) -> None:
         results, wanted = self.results, set(waiting)
         results.commands, results.digest = waiting, approval.digest(waiting)
-        held = [task for task in listed if wanted & set(task.verify)]
+        undecided = (OPEN, ASKED, CLAIMED, UNVERIFIED)
+        held = [task for task in listed if wanted & set(task.verify) and ledger.state(task) in undecided]
         pinned = [task for task in held if not ledger.tasks.get(task.id, {}).get("added")]
         if self._loop.record.layout == FEATURES:
             results.blocked = bool(pinned)

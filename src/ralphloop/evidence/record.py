@@ -30,8 +30,7 @@ class Entry(NamedTuple):
 
 def add(loop: LoopFiles, facts: dict[str, Any], *, round_no: int = 0) -> str:
     """Write one file of evidence and its line in the index; the id."""
-    folder = loop.path("evidence")
-    files.make_folder(folder)
+    folder = loop.own_folder("evidence")
     label = _label(facts["tasks"])
     number = len(files.names(folder)) + 1
     while True:

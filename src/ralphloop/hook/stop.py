@@ -225,7 +225,7 @@ def stop(payload: Mapping[str, Any], call: find.Call) -> str:
     try:
         return _answer(wire.stop_event(payload, cwd=call.cwd), call)
     except OSError as error:
-        return wire.notice("ralphloop: cannot write (%s), so the stop is allowed." % error)
+        return wire.notice("ralphloop: %s; so the stop is allowed." % error)
     except BusyError:
         return ""
 

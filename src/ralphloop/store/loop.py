@@ -46,6 +46,16 @@ class LoopFiles:
         if not os.path.isfile(ignore):
             files.write_text(ignore, "*\n")
 
+    def own_folder(self, name: str) -> str:
+        """A folder beside the loop's files, made if need be; a link in its place leads nowhere of ours."""
+        folder = self.path(name)
+        if os.path.islink(folder):
+            os.unlink(folder)
+        files.make_folder(folder)
+        if not files.inside(folder, self.record.root):
+            raise FileNotFoundError("%s leads out of the project" % folder)
+        return folder
+
     def path(self, name: str) -> str:
         return os.path.join(self.folder, name)
 

@@ -31,12 +31,12 @@ def reject(loop: LoopFiles, path: str) -> str:
     """Keep what is about to be replaced; the name it is kept under, empty if there is nothing."""
     if not os.path.isfile(path):
         return ""
-    files.make_folder(loop.path("rejected"))
+    folder = loop.own_folder("rejected")
     begun = time.strftime("%Y%m%dT%H%M%S", time.gmtime())
     count = 1
     while True:
         name = "%s-%d-%s" % (begun, count, os.path.basename(path))
-        place = loop.path(os.path.join("rejected", name))
+        place = os.path.join(folder, name)
         if not os.path.lexists(place):
             break
         count += 1
