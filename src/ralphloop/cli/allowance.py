@@ -40,10 +40,10 @@ def seconds(text: str) -> float:
 
 def tokens(text: str) -> int:
     found = re.fullmatch(r"(\d+(?:\.\d+)?)([kKmM]?)", text)
-    value = int(float(found[1]) * _THOUSANDS[found[2].lower()]) if found else 0
-    if not 0 < value < 1e15:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of tokens like 500k or 2M")
-    return value
+    value = float(found[1]) * _THOUSANDS[found[2].lower()] if found else 0.0
+    if not 1 <= value < 1e15:
+        raise argparse.ArgumentTypeError(f"{text[:40]!r} is not a number of tokens like 500k or 2M")
+    return int(value)
 
 
 def dollars(text: str) -> float:

@@ -8,15 +8,18 @@ from typing import NamedTuple
 
 from ralphloop.cli import consent
 from ralphloop.cli.book import WAIT_S
+from ralphloop.cli.choice import choose
 from ralphloop.cli.errors import UserError
-from ralphloop.cli.here import Here, here, must_go_on, pick
+from ralphloop.cli.here import UNDER_WAY, Here, here, must_go_on, pick
 from ralphloop.cli.output import say, say_json
 from ralphloop.cli.person import require_person
 from ralphloop.evidence import approval, protect
-from ralphloop.store import pins, tasks
+from ralphloop.store import approvals, pins, shelf, tasks
 from ralphloop.store.lock import BusyError
 from ralphloop.store.loop import LoopFiles
+from ralphloop.store.shelf import Record, Shelf
 from ralphloop.tasklists.registry import own_file
+from ralphloop.tasklists.source import Source
 from ralphloop.views.snapshot import state_of
 
 
@@ -43,36 +46,53 @@ class Change(NamedTuple):
     diff: list[str]
     commands: list[str]
     protected: list[protect.Touched]
+    files: dict[str, str]  # the protected ones, as they were when this was shown
+
+    @property
+    def is_any(self) -> bool:
+        return bool(self.diff or self.commands or self.protected)
 
 
 def run(args: argparse.Namespace) -> int:
     place = here()
-    loop = pick(place, args.name)
     if not args.show:
         require_person(place.env, "an approval")
-    must_go_on(loop, state_of(loop))
-    change = _change(loop)
-    nothing = not (change.diff or change.commands or change.protected)
+    loop = _loop(place, args.name)
+    source = loop.record if loop is not None else choose(place, args.name)
+    change = _change(source, Shelf(source.root, place.env), loop)
     if not args.json:
-        _show(loop, change, nothing=nothing)
-    given = not (nothing or args.show) and _ask(args, place, change)
+        _show(source.name, change)
+    given = change.is_any and not args.show and _ask(args, place)
     if given:
-        _write(loop, change, by="--yes" if args.yes else "terminal")
+        _write(source, place, change, loop=loop, by="--yes" if args.yes else "terminal")
     if args.json:
-        say_json(_as_json(loop, change, approved=given))
+        say_json(_as_json(source.name, change, loop=loop, approved=given))
     elif given:
-        say(f"Approved. {_what_next(loop)}")
-    return 0 if nothing or given or args.show else 1
+        say(f"Approved. {_what_next(source.name, loop)}")
+    return 0 if given or args.show or not change.is_any else 1
 
 
-def _change(loop: LoopFiles) -> Change:
+def _loop(place: Here, name: str | None) -> LoopFiles | None:
+    """The loop that is meant; none where a list has commands and no loop was started over it yet."""
+    running = place.loops(*UNDER_WAY)
+    if not running and (name is None or all(name != loop.record.name for loop in place.loops(shelf.ENDED))):
+        return None
+    loop = pick(place, name)
+    must_go_on(loop, state_of(loop))
+    return loop
+
+
+def _change(source: Source | Record, here_: Shelf, loop: LoopFiles | None) -> Change:
     try:
-        listed, texts = tasks.read_source(loop.record)
+        listed, texts = tasks.read_source(source)
     except (ValueError, OSError) as error:
-        raise UserError(f"the list cannot be read: {error}. Repair {own_file(loop.record)} first.") from None
-    commands = approval.waiting(loop, listed)
-    touched = protect.Protected(loop, loop.record.root).differing()
-    return Change(texts, _diff(loop, texts), commands, touched)
+        raise UserError(f"the list cannot be read: {error}. Repair {own_file(source)} first.") from None
+    commands = approvals.unapproved(here_, listed)
+    if loop is None:
+        return Change(texts, [], commands, [], {})
+    protected = protect.Protected(loop, source.root)
+    seen = protected.snapshot(protect.patterns_in(source.layout, texts))
+    return Change(texts, _diff(loop, texts), commands, protected.differing(), seen)
 
 
 def _diff(loop: LoopFiles, texts: dict[str, str | None]) -> list[str]:
@@ -85,9 +105,9 @@ def _diff(loop: LoopFiles, texts: dict[str, str | None]) -> list[str]:
     return list(difflib.unified_diff(old.splitlines(), new.splitlines(), "pinned", path, lineterm="", n=2))
 
 
-def _show(loop: LoopFiles, change: Change, *, nothing: bool) -> None:
-    if nothing:
-        say(f"Nothing in {loop.record.name} waits for your approval.")
+def _show(name: str, change: Change) -> None:
+    if not change.is_any:
+        say(f"Nothing in {name} waits for your approval.")
         return
     if change.diff:
         say("The criteria differ from the pinned ones:", *change.diff, "")
@@ -97,37 +117,46 @@ def _show(loop: LoopFiles, change: Change, *, nothing: bool) -> None:
         consent.list_commands(change.commands)
 
 
-def _ask(args: argparse.Namespace, place: Here, change: Change) -> bool:
-    if consent.is_given(change.commands, yes=args.yes, env=place.env, what="Approve"):
+def _ask(args: argparse.Namespace, place: Here) -> bool:
+    if consent.is_given(yes=args.yes, shown=not args.json, env=place.env, what="Approve"):
         return True
-    if not args.json and not args.yes:
-        say("Nothing is approved. Add --yes where there is no terminal to ask on.")
+    if not args.json:
+        say("Nothing is approved. `--yes` approves without asking.")
     return False
 
 
-def _write(loop: LoopFiles, change: Change, *, by: str) -> None:
-    """Adopt exactly what was shown: a list that changed meanwhile is looked at again."""
+def _write(source: Source | Record, place: Here, change: Change, *, loop: LoopFiles | None, by: str) -> None:
+    """Adopt exactly what was shown: what changed meanwhile is looked at again."""
+    here_ = Shelf(source.root, place.env)
+    if loop is None:
+        approvals.approve(here_, change.commands, by=by)
+        return
     try:
         with loop.lock(wait_s=WAIT_S):
-            now = _change(loop)
-            if now.texts != change.texts or now.commands != change.commands:
-                raise UserError("the list changed while you looked; run `ralphloop approve` again.")
+            if _change(source, here_, loop) != change:
+                raise protect.ChangedError
+            patterns = protect.patterns_in(source.layout, change.texts)
+            protect.Protected(loop, source.root).pin(patterns, seen=change.files)
             approval.approve(loop, change.commands, by=by, adopt=change.texts)
-            protect.pin(loop, loop.record.root)
+    except protect.ChangedError:
+        raise UserError("something changed while you looked; run `ralphloop approve` again.") from None
     except BusyError:
-        raise UserError(f"the loop {loop.record.name} is busy with a stop; try again in a moment.") from None
+        raise UserError(f"the loop {source.name} is busy with a stop; try again in a moment.") from None
 
 
-def _what_next(loop: LoopFiles) -> str:
+def _what_next(name: str, loop: LoopFiles | None) -> str:
+    if loop is None:
+        return f"`ralphloop start {name}` begins the loop."
     state = state_of(loop)
     if state.live and state.owner:
-        return f"{loop.record.name} goes on: send its session any message if it waits."
-    return f"{loop.record.name} is {state.outcome or state.state}."
+        return f"{name} goes on: send its session any message if it waits."
+    return f"{name} is {state.outcome or state.state}."
 
 
-def _as_json(loop: LoopFiles, change: Change, *, approved: bool) -> dict[str, object]:
+def _as_json(name: str, change: Change, *, loop: LoopFiles | None, approved: bool) -> dict[str, object]:
     return {
-        "loop": loop.record.id,
+        "name": name,
+        "loop": loop.record.id if loop is not None else None,
         "commands": change.commands,
         "digest": approval.digest(change.commands) if change.commands else "",
         "diff": change.diff,

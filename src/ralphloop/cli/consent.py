@@ -22,12 +22,12 @@ def list_commands(commands: Sequence[str], *, already: int = 0) -> None:
         say(f"({already} more you approved before.)")
 
 
-def is_given(commands: Sequence[str], *, yes: bool, env: Mapping[str, str], what: str) -> bool:
-    """Whether the person allows these commands; False if nobody can be asked."""
+def is_given(*, yes: bool, shown: bool, env: Mapping[str, str], what: str) -> bool:
+    """Whether the person allows what they were shown; False if nobody can be asked."""
     if yes:
         require_person(env, "--yes")
         return True
-    if agent_in(env) or not _can_ask():
+    if agent_in(env) or not shown or not _can_ask():
         return False
     return ask(f"{what}? [y/N] ")
 
@@ -51,9 +51,7 @@ def refusal(commands: Sequence[str], *, env: Mapping[str, str], again: str) -> U
             f"nothing is approved and nothing started: the person must type `{typed}` in the client, or run "
             f"`ralphloop approve` in a terminal of their own; then `{again}`, or now with --unapproved."
         )
-    if _can_ask():
-        return UserError("nothing is approved and nothing started.")
     return UserError(
-        f"nothing is approved and nothing started: there is no terminal to ask on. `{again} --yes` approves "
-        "these commands, `--unapproved` starts without running any."
+        f"nothing is approved and nothing started. `{again} --yes` approves these commands without asking, "
+        "`--unapproved` starts and runs none of them."
     )

@@ -96,7 +96,7 @@ def _create(root: str, name: str, features: str, goal: str) -> None:
 
 
 def _write(folder: str, name: str, text: str) -> None:
-    files.write_text(os.path.join(folder, name), text, private=False)
+    files.write_text(os.path.join(folder, name), text, mode=0o644)
 
 
 def prompt_text(name: str, goal: str) -> str:

@@ -41,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
         say(text.rstrip("\n"))
     else:
         path = os.path.abspath(args.output)
-        files.write_text(path, text, private=False)
+        files.write_text(path, text, mode=0o644)
         say(f"The report on {report.view.name} ({report.outcome}) is in {path}.")
     return code
 

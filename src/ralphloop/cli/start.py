@@ -171,7 +171,8 @@ def _approve(args: argparse.Namespace, place: Here, source: Source, listed: Task
     if not args.json:
         every = {command for task in listed.tasks for command in task.verify}
         consent.list_commands(commands, already=len(every) - len(commands))
-    if consent.is_given(commands, yes=args.yes, env=place.env, what="Approve them and start"):
+    given = consent.is_given(yes=args.yes, shown=not args.json, env=place.env, what="Approve them and start")
+    if given:
         approvals.approve(shelf_here, commands, by="--yes" if args.yes else "terminal")
     elif not args.unapproved:
         raise consent.refusal(commands, env=place.env, again=f"ralphloop start {source.name}")

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from typing import Iterable
 
 TAIL_MAX = 8 * 1024  # characters of a failed check's output that a reason may carry
-COMMANDS_SHOWN = 5
+COMMANDS_MAX = 2_000  # characters of commands that a message can show
 
 
 class Refusal:
@@ -69,11 +69,17 @@ class Results:
 
     def need_person(self, command: str) -> str:
         """For the person: what would run, and the two ways to allow it."""
-        shown = "; ".join("`%s`" % line(text, 120) for text in self.commands[:COMMANDS_SHOWN])
-        more = len(self.commands) - COMMANDS_SHOWN
-        shown += " and %d more" % more if more > 0 else ""
         how = "Type `/ralphloop:approve %s` here, or run `%s approve`" % (self.digest, command)
-        return "these checks need your approval: %s. %s" % (shown, how)
+        return "these checks need your approval: %s. %s" % (shown(self.commands, command), how)
+
+
+def shown(commands: Iterable[str], command: str) -> str:
+    """The commands in full, because who approves must see all of it; else where they can be seen."""
+    found = list(commands)
+    text = "; ".join("`%s`" % one for one in found)
+    if len(text) <= COMMANDS_MAX and "\n" not in text:
+        return text
+    return "%d, shown by `%s approve --show`" % (len(found), command)
 
 
 def told(refused: Iterable[Refusal], room: int) -> str:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
 from ralphloop.agents.presence import started_by_agent
-from ralphloop.domain.model import NEEDS_APPROVAL, PAUSED, TaskList
+from ralphloop.domain.model import ENDED, NEEDS_APPROVAL, PAUSED
+from ralphloop.domain.proof import shown
 from ralphloop.store import approvals, arming, pins, shelf, tasks
 from ralphloop.store.loop import LoopFiles
+from ralphloop.store.shelf import Shelf
 
 DIGEST_LENGTH = 12
 
@@ -16,17 +19,15 @@ DIGEST_LENGTH = 12
 def digest(commands: Iterable[str]) -> str:
     """The same for the same set of commands, in whatever order."""
     text = "\0".join(sorted(set(commands)))
-    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:DIGEST_LENGTH]
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:DIGEST_LENGTH]
 
 
-def waiting(loop: LoopFiles, listed: TaskList | None = None) -> list[str]:
+def waiting(loop: LoopFiles) -> list[str]:
     """The commands of a loop's list that may not run yet."""
-    if listed is None:
-        try:
-            listed = tasks.parse_source(loop.record)
-        except (ValueError, OSError):
-            return []
-    return approvals.unapproved(loop.shelf, listed)
+    try:
+        return approvals.unapproved(loop.shelf, tasks.parse_source(loop.record))
+    except (ValueError, OSError):
+        return []
 
 
 def approve(
@@ -39,34 +40,51 @@ def approve(
     if adopt is not None:
         pins.pin(loop, adopt)
     loop.record.unapproved = bool(waiting(loop))
-    state = loop.load()
     loop.journal("approve", commands=allowed, by=by, digest=digest(allowed))
+    state = loop.load()
     if state is not None and state.state == PAUSED and state.outcome == NEEDS_APPROVAL:
         arming.take_up(loop, state)
         return
     with loop.shelf.lock():
         kind = shelf.OWNED if loop.record.session is not None else shelf.ARMED
-        loop.shelf.put(loop.record, shelf.ENDED if state is not None and state.state == "ended" else kind)
+        loop.shelf.put(loop.record, shelf.ENDED if state is not None and state.state == ENDED else kind)
     if state is not None:
         state.ledger += 1
         loop.save(state)
 
 
-def typed(loop: LoopFiles, said: str, *, env: Mapping[str, str]) -> str:
+class Waiting(NamedTuple):
+    """A list with checks that wait for the person, with its loop if there is one."""
+
+    name: str
+    shelf: Shelf
+    commands: list[str]
+    loop: LoopFiles | None
+
+
+def typed(found: Iterable[Waiting], said: str, *, env: Mapping[str, str]) -> str:
     """The person typed an approval in the client: what to answer."""
     if started_by_agent(env):
         return "an agent started this client, so nobody typed that; approve in a terminal of your own."
-    with loop.lock():
-        try:
-            listed = tasks.parse_source(loop.record)
-        except (ValueError, OSError) as error:
-            return f"its list cannot be read: {error}"
-        commands = waiting(loop, listed)
-        if not commands:
-            return "no check waits for your approval."
-        wanted = digest(commands)
-        if said != wanted:
-            shown = "; ".join(f"`{command}`" for command in commands[:8])
-            return f"{len(commands)} checks wait: {shown}. Type `/ralphloop:approve {wanted}` to allow them."
-        approve(loop, commands, by="typed")
-    return f"{len(commands)} checks are approved."
+    lists = [one for one in found if one.commands]
+    if not lists:
+        return "no check waits for your approval."
+    chosen = [one for one in lists if digest(one.commands) == said]
+    if not chosen:
+        return " ".join(_offer(one) for one in lists)
+    for one in chosen:
+        _approve(one)
+    return f"{len(chosen[0].commands)} checks of {chosen[0].name} are approved."
+
+
+def _approve(one: Waiting) -> None:
+    if one.loop is None:
+        approvals.approve(one.shelf, one.commands, by="typed")
+        return
+    with one.loop.lock():
+        approve(one.loop, one.commands, by="typed")
+
+
+def _offer(one: Waiting) -> str:
+    what = shown(one.commands, "ralphloop")
+    return f"{one.name} waits for: {what}. `/ralphloop:approve {digest(one.commands)}` allows that."

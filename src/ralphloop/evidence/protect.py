@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import fnmatch
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from ralphloop.domain import jsontext
-from ralphloop.domain.model import FEATURES
 from ralphloop.evidence.tree import digest_of
 from ralphloop.store import files, pins, repair
 from ralphloop.store.loop import LoopFiles
-from ralphloop.tasklists import feature_list
+from ralphloop.tasklists.registry import layout as layout_of
 
 KEPT_MAX = 20 * 1024 * 1024  # bytes of one file; of a larger one only the digest is kept
 FILES_MAX = 20_000
@@ -26,6 +25,10 @@ class Touched(NamedTuple):
     path: str
     what: str
     restored: bool
+
+
+class ChangedError(Exception):
+    """A file changed after it was looked at."""
 
 
 class Protected:
@@ -47,18 +50,35 @@ class Protected:
     def pinned(self) -> bool:
         return self._known is not None
 
-    def pin(self, patterns: Iterable[str]) -> int:
-        """Keep a copy of every file that the patterns name; how many there are."""
+    def snapshot(self, patterns: Iterable[str]) -> dict[str, str]:
+        """The files that the patterns name, with their digests; of a link also what it leads to."""
+        found: dict[str, str] = {}
+        for path in matching(self._folder, patterns):
+            for one in (path, self._target(path)):
+                digest = self._digest(one) if one else None
+                if digest is not None:
+                    found[one] = digest
+        return found
+
+    def _target(self, path: str) -> str:
+        """What a link in the project leads to in the project; empty if it is none."""
+        place = os.path.join(self._folder, path)
+        if not os.path.islink(place) or not files.inside(place, self._folder):
+            return ""
+        return os.path.relpath(os.path.realpath(place), os.path.realpath(self._folder))
+
+    def pin(self, patterns: Iterable[str], *, seen: Mapping[str, str] | None = None) -> int:
+        """Keep a copy of every file that the patterns name, how many there are; with `seen`, only if they
+        are still as they were seen."""
         globs = list(patterns)
-        found: dict[str, list[Any]] = {}
-        for path in matching(self._folder, globs):
-            digest = self._digest(path)
-            if digest is not None:
-                found[path] = [digest, self._keep(path, digest)]
-        self._known = {"patterns": globs, "files": found}
+        found = self.snapshot(globs)
+        if seen is not None and found != seen:
+            raise ChangedError
+        kept = {path: [digest, self._keep(path, digest)] for path, digest in found.items()}
+        self._known = {"patterns": globs, "files": kept}
         files.make_folder(self._loop.kept)
         files.write_text(self._place, jsontext.render(self._known) + "\n", durable=True)
-        return len(found)
+        return len(kept)
 
     def differing(self) -> list[Touched]:
         """What is not as it was pinned; nothing is touched."""
@@ -106,6 +126,9 @@ class Protected:
             files.make_folder(os.path.dirname(copy))
             with open(place, "rb") as file:
                 files.write_bytes(copy, file.read())
+        if digest_of(copy) != digest:
+            os.unlink(copy)
+            raise ChangedError
         return stat.st_mode & 0o777
 
     def _copy(self, digest: str) -> str:
@@ -166,10 +189,12 @@ def _walk(root: str, top: str) -> Iterator[str]:
 
 def patterns_of(loop: LoopFiles) -> list[str]:
     """The `protect` globs of a loop's list as it was pinned."""
-    text = pins.pinned(loop)
-    if loop.record.layout != FEATURES or text is None:
-        return []
-    return feature_list.protect(text)
+    return patterns_in(loop.record.layout, {pins.role_of(loop.record.layout): pins.pinned(loop)})
+
+
+def patterns_in(layout: str, texts: Mapping[str, str | None]) -> list[str]:
+    """The globs that a list names in these texts."""
+    return layout_of(layout).protect(texts)
 
 
 def pin(loop: LoopFiles, folder: str) -> int:

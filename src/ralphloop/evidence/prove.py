@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ralphloop.domain.ledger import Ledger, name_tasks
+from ralphloop.domain.ledger import Ledger
 from ralphloop.domain.model import (
     ASKED,
     CLAIMED,
@@ -19,11 +19,12 @@ from ralphloop.domain.model import (
     VOUCHED,
     LoopState,
     Task,
+    TaskList,
 )
 from ralphloop.domain.proof import Refusal, Results
 from ralphloop.evidence import approval, command, protect, record, tree
 from ralphloop.evidence.origin import Origin
-from ralphloop.store import tasks
+from ralphloop.store import approvals, tasks
 from ralphloop.store.loop import LoopFiles, iso
 
 TIMEOUT_S = 120.0  # of one command, unless its task says otherwise
@@ -83,12 +84,15 @@ class Prover:
 
     def plan(self, need: str, state: LoopState, *, same_round: bool = False) -> None:
         """Decide what is due: the claimed tasks, or once more everything that is done."""
-        listed, ledger = self._listed()
         self._need, self._iteration = need, state.iteration
-        self._plan_round(state, same_round=same_round)
-        waiting = approval.waiting(self._loop, listed)
-        self._note_waiting(listed.tasks, ledger, waiting)
         self._due, self._verdicts = [], {}
+        try:
+            listed, ledger = self._listed()
+        except (ValueError, OSError):
+            return  # it broke just now: that is for the next look to say
+        self._plan_round(state, same_round=same_round)
+        waiting = approvals.unapproved(self._loop.shelf, listed)
+        self._note_waiting(listed.tasks, ledger, waiting)
         for task in listed.tasks:
             if not _is_due(task, ledger, final=need == FINAL_RUN):
                 continue
@@ -101,18 +105,16 @@ class Prover:
     def plan_tasks(self, chosen: Sequence[Task], state: LoopState) -> list[str]:
         """The same for tasks that are named; those whose checks are not approved, and then nothing is due."""
         self._iteration = state.iteration
-        waiting = approval.waiting(self._loop)
-        self.results.commands, self.results.digest = waiting, approval.digest(waiting)
-        held = [task.id for task in chosen if set(task.verify) & set(waiting)]
+        allowed = approvals.approved(self._loop.shelf)
+        held = [task.id for task in chosen if not allowed.issuperset(task.verify)]
         self._due, self._verdicts = [] if held else [_due(task) for task in chosen if task.verify], {}
         self._in_order()
         return held
 
-    def _listed(self) -> tuple[Any, Ledger]:
+    def _listed(self) -> tuple[TaskList, Ledger]:
+        """The list as it is judged: with its pinned criteria, whatever the file says at this moment."""
         ledger = self._loop.load_ledger()
-        listed = tasks.parse_source(self._loop.record)
-        name_tasks(listed, ledger)
-        return listed, ledger
+        return tasks.guarded(self._loop, ledger)[0], ledger
 
     def _plan_round(self, state: LoopState, *, same_round: bool) -> None:
         """A final run that did not fit into one stop goes on at the next, if nothing was done in between."""
@@ -225,7 +227,10 @@ class Prover:
 
     def settle(self, state: LoopState) -> None:
         """Turn back what is not proven, in the agent's own file, and note the rest."""
-        listed, ledger = self._listed()
+        try:
+            listed, ledger = self._listed()
+        except (ValueError, OSError):
+            return  # it broke while the checks ran: the claims are judged when it can be read again
         places = {task.id: place for place, task in enumerate(listed.tasks) if task.done}
         if self._touched and self._need != FINAL_RUN:
             self._refuse_touched()

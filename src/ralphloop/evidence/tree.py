@@ -11,7 +11,8 @@ from typing import NamedTuple
 from ralphloop.store import files
 
 GIT_S = 10.0  # a tree that takes longer to look at has no digest
-FILES_MAX = 2_000
+# of a tree whose digest is one of contents
+FILES_MAX, BYTES_MAX = 5_000, 64 * 1024 * 1024
 # No program of the repository's own choosing runs for a look at it.
 GIT = ("git", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "--no-optional-locks")
 
@@ -33,24 +34,24 @@ def folder_for(root: str, cwd: str) -> str:
 
 
 def _main_checkout(folder: str) -> str:
-    """The folder of the repository that this one is a worktree of."""
+    """The folder of the repository that has this one as a worktree; any folder can say that it is one."""
     text = (files.read_quietly(os.path.join(folder, ".git")) or "").strip()
     if not text.startswith("gitdir:"):
         return ""
     gitdir = os.path.normpath(os.path.join(folder, text[len("gitdir:") :].strip()))
     main, _, name = gitdir.rpartition(os.sep + os.path.join(".git", "worktrees") + os.sep)
-    return os.path.realpath(main) if main and name else ""
+    known = (files.read_quietly(os.path.join(gitdir, "gitdir")) or "").strip()
+    is_known = bool(known) and os.path.realpath(known) == os.path.realpath(os.path.join(folder, ".git"))
+    return os.path.realpath(main) if main and name and is_known else ""
 
 
 def look(folder: str, env: Mapping[str, str]) -> Tree:
     head = _git(folder, env, "rev-parse", "--verify", "--quiet", "HEAD")
     if head is None:
         return Tree(None, None)
-    changed = _git(folder, env, "status", "--porcelain=v1", "-z", "--untracked-files=all", "--no-renames")
-    top = _git(folder, env, "rev-parse", "--show-toplevel")
-    if changed is None or top is None:
-        return Tree(head.decode().strip(), None)
-    return Tree(head.decode().strip(), _digest(os.fsdecode(top).rstrip("\n"), head, changed))
+    # Not `status`: to compare contents it runs the filters that a repository sets up.
+    known = _git(folder, env, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+    return Tree(head.decode().strip(), None if known is None else _digest(folder, known))
 
 
 def _git(folder: str, env: Mapping[str, str], *words: str) -> bytes | None:
@@ -65,15 +66,29 @@ def _git(folder: str, env: Mapping[str, str], *words: str) -> bytes | None:
     return done.stdout
 
 
-def _digest(top: str, head: bytes, changed: bytes) -> str | None:
-    """One figure for the commit and every file that differs from it."""
-    entries = sorted(entry for entry in changed.split(b"\0") if entry)
-    if len(entries) > FILES_MAX:
+def _digest(folder: str, known: bytes) -> str:
+    """One figure for all files that are not ignored: by content, of a large tree by size and time."""
+    paths = sorted(set(known.split(b"\0")) - {b""})
+    stats = [(path, _stat(os.path.join(os.fsencode(folder), path))) for path in paths]
+    size = sum(stat.st_size for _, stat in stats if stat is not None)
+    by_content = len(paths) <= FILES_MAX and size <= BYTES_MAX
+    whole = hashlib.sha256()
+    for path, stat in stats:
+        whole.update(path + b"\0")
+        if stat is None:
+            continue
+        if by_content:
+            whole.update(_content(os.path.join(folder, os.fsdecode(path))))
+        else:
+            whole.update(b"%d.%d" % (stat.st_size, stat.st_mtime_ns))
+    return ("" if by_content else "stat-") + whole.hexdigest()
+
+
+def _stat(path: bytes) -> os.stat_result | None:
+    try:
+        return os.lstat(path)
+    except OSError:
         return None
-    whole = hashlib.sha256(head)
-    for entry in entries:
-        whole.update(entry + b"\0" + _content(os.path.join(top, os.fsdecode(entry[3:]))))
-    return whole.hexdigest()
 
 
 def _content(path: str) -> bytes:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ralphloop.store import pins
+from ralphloop.store import approvals, pins, tasks
+from ralphloop.store.shelf import Shelf
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -11,6 +12,7 @@ if TYPE_CHECKING:
     from ralphloop.domain.model import StopEvent
     from ralphloop.evidence.prove import Prover
     from ralphloop.store.loop import LoopFiles
+    from ralphloop.tasklists.source import Source
 
 
 def prover(loop: LoopFiles, event: StopEvent, env: Mapping[str, str]) -> Prover:
@@ -30,8 +32,16 @@ def pin_protected(loop: LoopFiles) -> None:
     pin(loop, loop.record.root)
 
 
-def approve_typed(loop: LoopFiles, said: str, env: Mapping[str, str]) -> str:
-    """The person typed an approval: what to answer."""
-    from ralphloop.evidence.approval import typed
+def approve_typed(loops: list[LoopFiles], lists: list[Source], said: str, env: Mapping[str, str]) -> str:
+    """The person typed an approval, for a loop or for a list that is still to be started: what to say."""
+    from ralphloop.evidence.approval import Waiting, typed, waiting
 
-    return typed(loop, said, env=env)
+    found = [Waiting(loop.record.name, loop.shelf, waiting(loop), loop) for loop in loops]
+    for source in lists:
+        here = Shelf(source.root, env)
+        try:
+            commands = approvals.unapproved(here, tasks.parse_source(source))
+        except (ValueError, OSError):
+            continue
+        found.append(Waiting(source.name, here, commands, None))
+    return typed(found, said, env=env)

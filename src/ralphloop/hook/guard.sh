@@ -10,12 +10,32 @@ case $rl_state in
 esac
 rl_state=$rl_state/ralphloop
 
+# Whether the state directory lies in the folder $1 or in the repository around it: a project's settings can
+# set HOME and XDG_STATE_HOME, and then it would be the project that names the interpreter.
+rl_is_within() {
+  cd -P "$1" 2>/dev/null || return 1
+  rl_top=$PWD
+  rl_up=$PWD
+  while [ -n "$rl_up" ]; do
+    [ -e "$rl_up/.git" ] && rl_top=$rl_up
+    rl_up=${rl_up%/*}
+  done
+  cd -P "$rl_state" 2>/dev/null || return 1
+  case $PWD in "${rl_top%/}"/*) return 0 ;; esac
+  return 1
+}
+
 rl_start() {
   rl_python=
+  rl_here=$PWD
   case $rl_state in
-  # Below a relative HOME it would be the project that names the interpreter.
-  /*) [ -r "$rl_state/python" ] && IFS= read -r rl_python <"$rl_state/python" ;;
+  /*)
+    if [ -r "$rl_state/python" ] && ! rl_is_within "$rl_here" && ! rl_is_within "${CLAUDE_PROJECT_DIR:-$rl_here}"; then
+      IFS= read -r rl_python <"$rl_state/python"
+    fi
+    ;;
   esac
+  cd "$rl_here" 2>/dev/null
   { [ -f "$rl_python" ] && [ -x "$rl_python" ]; } || rl_python=python3
   command -v "$rl_python" >/dev/null 2>&1 || exit 0
   # Without its script Python would exit with 2, which the client takes for a block.

@@ -13,6 +13,7 @@ from ralphloop.store import arming, shelf, tasks
 from ralphloop.store.lock import BusyError
 from ralphloop.store.loop import LoopFiles, iso
 from ralphloop.store.shelf import Shelf
+from ralphloop.tasklists.registry import own_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -141,15 +142,11 @@ def _approve(mine: Optional[LoopFiles], typed: str, event: StopEvent, call: find
     """The person allows the checks that they were shown, by the digest of those commands."""
     from ralphloop.hook.checks import approve_typed
 
-    loops = [mine] if mine is not None else _loops(event, call)
-    served = [loop for loop in loops if call.serves(loop)]
+    loops = [loop for loop in ([mine] if mine is not None else _loops(event, call)) if call.serves(loop)]
+    held = [own_file(loop.record) for loop in loops]
+    lists = [source for source in claim.sources(event.cwd, call) if own_file(source) not in held]
     said = [*typed.split(), ""][1]
-    told = [(loop, approve_typed(loop, said, call.env)) for loop in served]
-    return (
-        wire.notice(" ".join("ralphloop %s: %s" % (loop.record.name, text) for loop, text in told))
-        if told
-        else ""
-    )
+    return wire.notice("ralphloop: " + approve_typed(loops, lists if mine is None else [], said, call.env))
 
 
 def _loops(event: StopEvent, call: find.Call) -> list[LoopFiles]:

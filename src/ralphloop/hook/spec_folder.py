@@ -38,4 +38,4 @@ def close_epic(record: Record, epic: str) -> None:
     text = files.read_quietly(path)
     closed = epics.close_epic(text, record.name) if text is not None else None
     if closed is not None:
-        files.write_text(path, closed, private=False)
+        files.write_shared(path, closed, root=record.root)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 
 from ralphloop import system as os
@@ -60,16 +61,49 @@ def _load(here: Shelf) -> dict[str, Any]:
 
 
 def _identity(root: str) -> str:
-    """What a folder keeps when it is renamed, and another one in its place does not have."""
+    """What a folder keeps when it is renamed, and another one in its place does not have: its number and,
+    because a file system gives the number of a removed folder to a new one, when it was made."""
     try:
-        return "%d" % os.stat(root).st_ino
+        return "%d.%s" % (os.stat(root).st_ino, _made_at(root))
     except OSError:
         return ""
 
 
+def _made_at(path: str) -> str:
+    """The time of birth as the system tells it, which `os.stat` does not on Linux; empty if nobody can."""
+    birth = getattr(os.stat(path), "st_birthtime", None)
+    if birth is not None:
+        return "%r" % birth
+    import ctypes
+
+    answer = ctypes.create_string_buffer(256)  # struct statx
+    try:
+        failed = ctypes.CDLL(None).statx(-100, os.fsencode(path), 0, 0x800, answer)
+    except (OSError, AttributeError):
+        return ""
+    data = answer.raw
+    told = int.from_bytes(data[0:4], sys.byteorder) & 0x800
+    return data[80:92].hex() if not failed and told else ""
+
+
 def _is_within_reach(here: Shelf) -> bool:
-    """Whether the state directory was moved into the project: what lies there may have come with it. Who
-    works in the home folder itself has it there anyway."""
-    if not files.inside(here.folder, here.root):
+    """Whether the state directory lies in the project or in the repository around it: what is there may have
+    come with it. Only the place in the person's own home is beyond doubt, for those who work there."""
+    if here.home == os.path.join(_own_home(), ".local", "state", "ralphloop"):
         return False
-    return not files.inside(os.path.expanduser("~"), here.root)
+    top = folder = here.root
+    while folder != os.path.dirname(folder):
+        if os.path.exists(os.path.join(folder, ".git")):
+            top = folder
+        folder = os.path.dirname(folder)
+    return files.inside(here.home, top)
+
+
+def _own_home() -> str:
+    """As the system knows it: a project's settings can set HOME."""
+    try:
+        import pwd
+
+        return pwd.getpwuid(os.getuid()).pw_dir
+    except (ImportError, KeyError):
+        return ""

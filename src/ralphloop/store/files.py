@@ -59,21 +59,28 @@ def read_all(handle: int) -> bytes:
     return chunks[0] if len(chunks) == 1 else b"".join(chunks)
 
 
-def write_text(path: str, text: str, *, private: bool = True, durable: bool = False) -> None:
-    write_bytes(path, text.encode("utf-8", "surrogateescape"), private=private, durable=durable)
+def write_text(path: str, text: str, *, mode: int = 0o600, durable: bool = False) -> None:
+    write_bytes(path, text.encode("utf-8", "surrogateescape"), mode=mode, durable=durable)
 
 
-def write_bytes(path: str, data: bytes, *, private: bool = True, durable: bool = False) -> None:
-    """Replace the file; an existing one keeps its mode. A file of ours (`private`) that has become a link
-    is replaced itself, anybody else's keeps pointing where it did."""
-    if not private and os.path.islink(path):
-        path = os.path.realpath(path)
+def write_shared(path: str, text: str, *, root: str) -> None:
+    """Write a file that is not ours alone: a link keeps pointing where it did, and none leads out of the
+    project. The path is resolved once; what was looked at is what is written."""
+    place = os.path.realpath(path)
+    home = root if path.startswith(root.rstrip(os.sep) + os.sep) else os.path.realpath(os.path.dirname(path))
+    if not place.startswith(home.rstrip(os.sep) + os.sep):
+        raise OSError(_EINVAL, "leads out of the project", path)
+    write_text(place, text, mode=0o644)
+
+
+def write_bytes(path: str, data: bytes, *, mode: int = 0o600, durable: bool = False) -> None:
+    """Replace the file; an existing one keeps its mode, and a link is replaced itself."""
     folder, name = os.path.split(path)
     spare = os.path.join(folder, ".%s.%d.tmp" % (name, os.getpid()))
     try:
         mode, known = os.stat(path).st_mode & 0o777, True
     except OSError:
-        mode, known = 0o600 if private else 0o644, False
+        known = False
     flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _BINARY | _NO_LINK
     handle = os.open(spare, flags, mode)
     try:

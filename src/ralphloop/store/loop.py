@@ -46,6 +46,13 @@ class LoopFiles:
         if not os.path.isfile(ignore):
             files.write_text(ignore, "*\n")
 
+    def _stay_inside(self) -> None:
+        """A link in the place of the loop's folder is not ours: what is written there goes elsewhere."""
+        if os.path.islink(self.folder) and self.writes:
+            os.unlink(self.folder)
+        if not files.inside(self.folder, self.record.root):
+            raise FileNotFoundError("%s leads out of the project" % self.folder)
+
     def own_folder(self, name: str) -> str:
         """A folder beside the loop's files, made if need be; a link in its place leads nowhere of ours."""
         folder = self.path(name)
@@ -60,6 +67,7 @@ class LoopFiles:
         return os.path.join(self.folder, name)
 
     def lock(self, *, wait_s: float = 10.0) -> Lock:
+        self._stay_inside()
         files.make_folder(self.kept)
         return Lock(os.path.join(self.kept, "lock"), wait_s=wait_s)
 

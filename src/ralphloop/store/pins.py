@@ -120,8 +120,8 @@ def _hold_additions(guarded: Guarded, original: str, ledger: Ledger) -> None:
 
 def _write(loop: LoopFiles, role: str, guarded: Guarded) -> None:
     path = loop.record.paths[role]
-    if not loop.writes or files.leads_out(path, loop.record.root):
+    if not loop.writes:
         return
     rejected = repair.reject(loop, path)
-    files.write_text(path, guarded.texts[role] or "", private=False)
+    files.write_shared(path, guarded.texts[role] or "", root=loop.record.root)
     loop.journal("restored", what=guarded.notes, rejected=rejected)

@@ -23,7 +23,7 @@ def restore(loop: LoopFiles) -> str:
         raise FileNotFoundError("%s is gone, or leads out of the project" % path)
     reject(loop, path)
     files.make_folder(os.path.dirname(path))
-    files.write_text(path, good, private=False)
+    files.write_shared(path, good, root=loop.record.root)
     return path
 
 

@@ -106,7 +106,8 @@ class Shelf:
 
     def __init__(self, root: str, env: Mapping[str, str]) -> None:
         self.root = root
-        self._tree = os.path.join(home(env), "by-path")
+        self.home = home(env)
+        self._tree = os.path.join(self.home, "by-path")
         self.folder = os.path.join(mirror(self._tree, root), "@ralph")
 
     def kept(self, loop_id: str) -> str:

@@ -195,7 +195,7 @@ def mark(record: Record, places: Iterable[int], *, done: bool) -> bool:
         changed.update(layout.mark({**texts, **changed}, place, done=done))
     _must_stay_inside(record, tuple(changed))
     for role, text in changed.items():
-        files.write_text(record.paths[role], text, private=False)
+        files.write_shared(record.paths[role], text, root=record.root)
     return bool(changed)
 
 
@@ -216,7 +216,7 @@ def show(record: Record, state: LoopState, work: Worklist, *, status: str) -> No
     if '"fixTaskMap"' in (texts[role] or ""):
         tally.fixes = _fixes(record)
     for changed, text in layout_of(record.layout).record(texts, tally).items():
-        files.write_text(record.paths[changed], text, private=False)
+        files.write_shared(record.paths[changed], text, root=record.root)
 
 
 def _fixes(record: Record) -> dict[str, list[str]]:

@@ -21,12 +21,16 @@ class Used(NamedTuple):
 
 
 def tokens(count: float) -> str:
-    """`950`, `83k`, `1.2M`."""
+    """`950`, `2.5k`, `83k`, `1.2M`."""
     if count < 1000:
         return f"{count:.0f}"
     if count < 999_500:
-        return f"{count / 1000:.0f}k"
-    return f"{count / 1_000_000:.1f}".removesuffix(".0") + "M"
+        return _short(count / 1000, digits=1 if count < 9_950 else 0) + "k"
+    return _short(count / 1_000_000, digits=1) + "M"
+
+
+def _short(value: float, *, digits: int) -> str:
+    return f"{value:.{digits}f}".removesuffix(".0")
 
 
 def dollars(amount: float) -> str:
@@ -36,7 +40,7 @@ def dollars(amount: float) -> str:
 def span(seconds: float) -> str:
     """`45 s`, `12 min`, `1 h 05 min`, `3 days`."""
     if seconds < 60:
-        return f"{seconds:.0f} s"
+        return f"{seconds:.0f} s" if seconds >= 1 or not seconds else "under 1 s"
     return duration(seconds) if seconds < 48 * 3600 else f"{seconds / 86400:.0f} days"
 
 

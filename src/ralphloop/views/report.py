@@ -118,7 +118,13 @@ def report_of(loop: LoopFiles, *, now: float) -> Report:
         final_run=final_run(proofs.checks),
         stretches=tuple(work),
         entries=said.entries,
-        faults=(*_faults(loop, view), *said.faults, *proofs.faults, *_unproven(ledger, proofs)),
+        faults=(
+            *_faults(loop, view),
+            *said.faults,
+            *proofs.faults,
+            *_unproven(ledger, proofs),
+            *_uncounted(history.sessions(said.entries), state.transcripts),
+        ),
     )
 
 
@@ -212,3 +218,10 @@ def _unproven(ledger: Ledger, proofs: Checked) -> Iterator[str]:
         evidence = facts.get("evidence", "")
         if facts.get("state") == PROVEN and evidence not in known:
             yield f"{task} counts as proven, but its evidence ({evidence or 'none'}) is not in the index"
+
+
+def _uncounted(sessions: list[str], transcripts: list[str]) -> Iterator[str]:
+    """A loop remembers its last transcripts only; of a client that names none there is nothing to miss."""
+    lost = len(sessions) - len(transcripts)
+    if transcripts and lost > 0:
+        yield f"the transcripts of {lost} sessions are not known: their tokens are not counted"

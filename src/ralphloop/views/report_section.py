@@ -15,6 +15,8 @@ from ralphloop.views.spending import Share, spent_told
 LIMITS = {
     "iterations": "iterations",
     "time_s": "running time of the last window",
+    "attempts": "attempts at one task",
+    "no_progress": "continuations without progress",
     "tokens": "tokens",
     "cost_usd": "dollars",
     "task_tokens": "tokens of one task",
@@ -146,9 +148,7 @@ def _final_run(report: Report) -> Section:
     run = report.final_run
     if run is None:
         is_due = report.view.outcome == "complete"
-        return Section(
-            "final", "Final run", notes=("no check was run at the end",) if is_due else ()
-        )
+        return Section("final", "Final run", notes=("no check was run at the end",) if is_due else ())
     told = "everything was green" if run.green else "not everything was green"
     names = ", ".join(check.id for check in run.checks)
     return Section("final", "Final run", notes=(f"{_stamp(run.at)}: {told} ({names})",))

@@ -22,7 +22,7 @@ from ralphloop.domain.model import (
 from ralphloop.domain.survey import survey
 from ralphloop.domain.worklist import Worklist
 from ralphloop.evidence import approval
-from ralphloop.store import tasks
+from ralphloop.store import approvals, tasks
 from ralphloop.store.loop import LoopFiles
 from ralphloop.tasklists.registry import own_file
 from ralphloop.views import spending
@@ -106,7 +106,7 @@ def view_of(loop: LoopFiles) -> LoopView:
     record, state = loop.record, state_of(loop)
     listed, ledger, fault = _tasks(loop)
     work = survey(listed, ledger)
-    waiting = [] if state.outcome in FINAL else approval.waiting(loop, listed)
+    waiting = [] if state.outcome in FINAL else approvals.unapproved(loop.shelf, listed)
     return LoopView(
         id=record.id,
         name=record.name,

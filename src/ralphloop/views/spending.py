@@ -126,6 +126,8 @@ def used(limits: Limits, state: LoopState, spending: Spending | None) -> tuple[U
     rows = [
         Used("iterations", state.iteration, limits.iterations),
         Used("time_s", state.elapsed_s, limits.time_s),
+        Used("attempts", max(state.attempts.values(), default=0), limits.attempts),
+        Used("no_progress", state.no_progress, limits.no_progress),
     ]
     known = spending is not None and spending.known
     if spending is not None:

@@ -31,14 +31,23 @@ def test_a_replaced_file_keeps_its_mode_whatever_the_umask(tmp_path, mode, umask
     assert (path.read_text(), mode_of(path)) == ("new", mode)
 
 
-@pytest.mark.parametrize(("private", "mode"), [(True, 0o600), (False, 0o644)])
-def test_a_new_file_is_private_unless_it_is_for_people(tmp_path, private, mode):
+def test_a_new_file_is_private_unless_it_is_for_people(tmp_path):
     before = os.umask(0o022)
     try:
-        files.write_text(str(tmp_path / "f"), "x", private=private)
+        files.write_text(str(tmp_path / "f"), "x")
+        files.write_shared(str(tmp_path / "g"), "x", root=str(tmp_path))
     finally:
         os.umask(before)
-    assert mode_of(tmp_path / "f") == mode
+    assert (mode_of(tmp_path / "f"), mode_of(tmp_path / "g")) == (0o600, 0o644)
+
+
+def test_a_link_that_leads_out_is_not_written_through(tmp_path):
+    (tmp_path / "project").mkdir()
+    (tmp_path / "outside").write_text("precious")
+    (tmp_path / "project" / "link").symlink_to("../outside")
+    with pytest.raises(OSError, match="leads out"):
+        files.write_shared(str(tmp_path / "project" / "link"), "x", root=str(tmp_path / "project"))
+    assert (tmp_path / "outside").read_text() == "precious"
 
 
 def test_a_link_keeps_pointing_at_the_file_that_is_replaced(tmp_path):
@@ -47,7 +56,7 @@ def test_a_link_keeps_pointing_at_the_file_that_is_replaced(tmp_path):
     target.write_text("old")
     (tmp_path / "link").symlink_to("real/f")
     (tmp_path / "link to link").symlink_to("link")
-    files.write_text(str(tmp_path / "link to link"), "new", private=False)
+    files.write_shared(str(tmp_path / "link to link"), "new", root=str(tmp_path))
     assert (tmp_path / "link").is_symlink()
     assert (tmp_path / "link to link").is_symlink()
     assert target.read_text() == "new"
