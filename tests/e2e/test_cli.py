@@ -36,7 +36,6 @@ def test_the_version_is_the_packages(project: Project) -> None:
         ("--bogus",),
         ("status", "--bogus"),
         ("start", "--max-iterations"),
-        ("start", "--max-iterations", "0"),
         ("start", "--max-iterations=-3"),
         ("start", "--max-iterations=1e3"),
         ("start", "--max-iter", "3"),
@@ -192,6 +191,14 @@ def _examples() -> list[tuple[str, str]]:
     return found
 
 
+def _begin_with_checks(project: Project) -> None:
+    """A loop whose second task was checked three times."""
+    project.fine("new", "shop", "--from", "-", stdin=b"- Log in\n- Log out\n  - Verify: `true`\n")
+    project.fine("start", "shop", "--session", SESSION, "--yes")
+    for _ in range(3):
+        project.fine("verify", "F2")
+
+
 @pytest.mark.parametrize(("command", "line"), [e for e in _examples() if e[0] != "demo"])
 def test_examples_of_the_help_work_as_they_stand(project: Project, command: str, line: str) -> None:
     """Each in a project where its subject exists: a loop `shop`, a spec `login`, a question about F2."""
@@ -201,6 +208,8 @@ def test_examples_of_the_help_work_as_they_stand(project: Project, command: str,
     project.write("stop.json", f'{{"hook_event_name": "Stop", "session_id": "{SESSION}"}}')
     if command == "start":
         project.new()
+    elif command in ("verify", "evidence"):
+        _begin_with_checks(project)
     elif command != "new":
         project.begin()
         project.spec()
@@ -213,7 +222,7 @@ def test_examples_of_the_help_work_as_they_stand(project: Project, command: str,
     env = project.env({} if person else {"CLAUDE_CODE_SESSION_ID": SESSION})
     done = subprocess.run(words, env=env, cwd=project.root, capture_output=True, timeout=30)
     assert done.stderr == b""
-    assert done.returncode == (130 if " -f" in line else 0)
+    assert done.returncode == (130 if " -f" in line else 18 if command == "report" else 0)
 
 
 def test_a_place_that_cannot_be_written_is_an_expected_error(project: Project) -> None:

@@ -37,7 +37,8 @@ def run(args: argparse.Namespace) -> int:
     must_not_be_anothers(place, loop)
     with opened(loop) as book:
         for note in book.guard():
-            say(note)
+            if not args.json:
+                say(note)
         before = book.ledger.state(book.task(args.id))
         if before in CLOSED:
             return _tell(args, book, f"{args.id} is done already ({before}). ", changed=False)

@@ -18,7 +18,7 @@ from ralphloop.domain.model import FEATURES, LoopState, TaskList
 from ralphloop.domain.prompt import line
 from ralphloop.domain.survey import survey
 from ralphloop.domain.worklist import Worklist
-from ralphloop.evidence import protect
+from ralphloop.evidence import globs, protect
 from ralphloop.evidence.approval import digest, waiting
 from ralphloop.store import approvals, arming, files, shelf, tasks
 from ralphloop.store.loop import LoopFiles
@@ -81,9 +81,11 @@ def run(args: argparse.Namespace) -> int:
         if check.fatal:
             raise UserError(f"the loop could not run: {check.told}")
     limits = allowance.given(args)
-    _check_protected(source)
-    _approve(args, place, source, listed)
+    unprotected = _unprotected(source, listed)
+    allowed = _approve(args, place, source, listed)
     loop = _arm(args, place, source, session=session, limits=limits)
+    if allowed:
+        loop.journal("approve", commands=allowed, by="--yes" if args.yes else "terminal")
     protected = protect.pin(loop, source.root)
     _record_interpreter(place)
     if source.layout == FEATURES:
@@ -92,6 +94,8 @@ def run(args: argparse.Namespace) -> int:
         say_json(_as_json(loop, listed, checks))
     else:
         _tell(loop, listed, checks, protected=protected)
+        for pattern in unprotected:
+            say(f"! `protect` names no file yet: {pattern}")
     if args.launch:
         settings = not precheck.is_registered(place, source)
         launch.replace(loop, place, settings=settings, permission_mode=args.permission_mode)
@@ -149,33 +153,36 @@ def _taken(source: Source, record: Record) -> UserError:
     return UserError(f"this session owns a loop already: {record.id} ({owner}). {end}")
 
 
-def _check_protected(source: Source) -> None:
-    """Refuse patterns that protect nothing, or more than can be kept, before anything is armed."""
-    if source.layout != FEATURES:
-        return
-    for pattern in feature_list.protect(files.read_text(own_file(source)) or ""):
-        try:
-            found = next(protect.matching(source.root, [pattern]), None)
-        except OSError as error:
-            raise UserError(f"`protect` cannot hold: {error}.") from None
-        if found is None:
-            raise UserError(f"`protect` names no file: {pattern!r} in {own_file(source)}. Correct it first.")
+def _unprotected(source: Source, listed: TaskList) -> list[str]:
+    """The patterns under `protect` that name no file; an error before anything is armed if they name more
+    than can be kept."""
+    if not any(task.guarded for task in listed.tasks):
+        return []
+    patterns = feature_list.protect(files.read_text(own_file(source)) or "")
+    try:
+        return [
+            pattern for pattern in patterns if not any(True for _ in globs.matching(source.root, [pattern]))
+        ]
+    except OSError as error:
+        raise UserError(f"`protect` cannot hold: {error}.") from None
 
 
-def _approve(args: argparse.Namespace, place: Here, source: Source, listed: TaskList) -> None:
-    """Show the commands that would prove the tasks, and record them if the person says yes."""
+def _approve(args: argparse.Namespace, place: Here, source: Source, listed: TaskList) -> list[str]:
+    """Show the commands that would prove the tasks; those that the person now allowed."""
     shelf_here = Shelf(source.root, place.env)
     commands = approvals.unapproved(shelf_here, listed)
     if not commands:
-        return
+        return []
     if not args.json:
         every = {command for task in listed.tasks for command in task.verify}
         consent.list_commands(commands, already=len(every) - len(commands))
     given = consent.is_given(yes=args.yes, shown=not args.json, env=place.env, what="Approve them and start")
     if given:
         approvals.approve(shelf_here, commands, by="--yes" if args.yes else "terminal")
-    elif not args.unapproved:
+        return commands
+    if not args.unapproved:
         raise consent.refusal(commands, env=place.env, again=f"ralphloop start {source.name}")
+    return []
 
 
 def _arm(

@@ -27,7 +27,7 @@ class Ledger:
     __slots__ = ("names", "tasks")
 
     def __init__(self) -> None:
-        # id -> {"state", "question", "answer", "why", "evidence", "added", "modified"}
+        # id -> {"state", "question", "answer", "why", "evidence", "added", "modified", "was"}
         self.tasks: dict[str, dict[str, str]] = {}
         # description -> id, for tasks that came without one
         self.names: dict[str, str] = {}
@@ -52,6 +52,13 @@ class Ledger:
     def drop(self, task_id: str, key: str) -> None:
         self.tasks.get(task_id, {}).pop(key, None)
 
+    def reopen(self, task_id: str) -> None:
+        """A claim is taken back: the task is what it was before, open or left out."""
+        was = self.tasks.get(task_id, {}).pop("was", "")
+        self.drop(task_id, "state")
+        if was:
+            self.note(task_id, state=was)
+
     def state(self, task: Task) -> str:
         known = self.tasks.get(task.id, {})
         said = known.get("state", "")
@@ -66,7 +73,7 @@ class Ledger:
 
 def _claim(task: Task) -> str:
     """What a task is that says it is done, and of which nothing else is known."""
-    return CLAIMED if task.verify else UNVERIFIED
+    return CLAIMED if task.verify or task.guarded else UNVERIFIED
 
 
 def _texts(data: dict[str, Any]) -> dict[str, str]:
@@ -101,8 +108,10 @@ def settle(tasks: TaskList, ledger: Ledger, *, given: bool = False) -> tuple[lis
         said = ledger.tasks.get(task.id, {}).get("state", "")
         if task.done and said not in (*CLOSED, CLAIMED):
             ledger.note(task.id, state=GIVEN if given else _claim(task))
+            if said in (SKIPPED, SET_ASIDE):
+                ledger.note(task.id, was=said)
             claimed.append(task.id)
         elif not task.done and said in (*CLOSED, CLAIMED) and said != VOUCHED:
-            ledger.drop(task.id, "state")
+            ledger.reopen(task.id)
             reopened.append(task.id)
     return claimed, reopened

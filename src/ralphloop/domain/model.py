@@ -48,8 +48,8 @@ class Task:
     """One entry of a task list as its file has it; `id` is empty where the file gives none."""
 
     __slots__ = (
-        "body", "depends_on", "done", "id", "marks", "model", "needs_human", "steps", "timeout_s",
-        "title", "verify",
+        "body", "depends_on", "done", "guarded", "id", "marks", "model", "needs_human", "steps",
+        "timeout_s", "title", "verify",
     )  # fmt: skip
 
     def __init__(
@@ -66,6 +66,7 @@ class Task:
         needs_human: str = "",
         model: str = "",
         timeout_s: Optional[float] = None,
+        guarded: bool = False,
     ) -> None:
         self.id = id
         self.title = title
@@ -78,6 +79,8 @@ class Task:
         self.needs_human = needs_human
         self.model = model
         self.timeout_s = timeout_s
+        # whether its list names files that no claim may have touched
+        self.guarded = guarded
 
     @property
     def parallel(self) -> bool:

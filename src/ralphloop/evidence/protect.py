@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import fnmatch
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from ralphloop.domain import jsontext
+from ralphloop.evidence.globs import matching
 from ralphloop.evidence.tree import digest_of
 from ralphloop.store import files, pins, repair
 from ralphloop.store.loop import LoopFiles
 from ralphloop.tasklists.registry import layout as layout_of
 
 KEPT_MAX = 20 * 1024 * 1024  # bytes of one file; of a larger one only the digest is kept
-FILES_MAX = 20_000
 CHANGED, REMOVED, ADDED = "changed", "removed", "added"
-NEVER = (".git", os.path.join(".ralph", "run"))
-# What tools leave behind when they run is no attempt to get around a test.
-BY_TOOLS = ("__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".DS_Store", "node_modules")
+_LINK = "link:"
 
 
 class Touched(NamedTuple):
@@ -37,6 +34,8 @@ class Protected:
     def __init__(self, loop: LoopFiles, folder: str) -> None:
         self._loop = loop
         self._folder = folder
+        # the loop's own files are the agent's to edit
+        self._own = {os.path.relpath(path, loop.record.root) for path in loop.record.paths.values()}
         self._place = os.path.join(loop.kept, "protected.json")
         self._known = self._load()
 
@@ -53,12 +52,15 @@ class Protected:
     def snapshot(self, patterns: Iterable[str]) -> dict[str, str]:
         """The files that the patterns name, with their digests; of a link also what it leads to."""
         found: dict[str, str] = {}
-        for path in matching(self._folder, patterns):
+        for path in self._matching(patterns):
             for one in (path, self._target(path)):
                 digest = self._digest(one) if one else None
                 if digest is not None:
                     found[one] = digest
         return found
+
+    def _matching(self, patterns: Iterable[str]) -> Iterator[str]:
+        return (path for path in matching(self._folder, patterns) if path not in self._own)
 
     def _target(self, path: str) -> str:
         """What a link in the project leads to in the project; empty if it is none."""
@@ -90,7 +92,7 @@ class Protected:
             now = self._digest(path)
             if now != digest:
                 found.append(Touched(path, REMOVED if now is None else CHANGED, False))
-        new = [path for path in matching(self._folder, self._known["patterns"]) if path not in pinned]
+        new = [path for path in self._matching(self._known["patterns"]) if path not in pinned]
         return found + [Touched(path, ADDED, False) for path in new]
 
     def put_back(self) -> list[Touched]:
@@ -108,15 +110,19 @@ class Protected:
         return touched
 
     def _digest(self, path: str) -> str | None:
+        """What a file or link is, and the folder that links on the way to it lead to."""
         place = os.path.join(self._folder, path)
         if os.path.islink(place):
-            return "link:" + os.readlink(place)
-        return digest_of(place)
+            return _LINK + os.readlink(place)
+        content = digest_of(place)
+        near = os.path.relpath(os.path.realpath(os.path.dirname(place)), os.path.realpath(self._folder))
+        led = near != os.path.normpath(os.path.dirname(path))
+        return content and (f"{content}@{near}" if led else content)
 
     def _keep(self, path: str, digest: str) -> int:
         """A copy by its digest; the file's mode, 0 if it is too large to be kept."""
         place = os.path.join(self._folder, path)
-        if digest.startswith("link:"):
+        if digest.startswith(_LINK):
             return 0
         stat = os.stat(place)
         if stat.st_size > KEPT_MAX:
@@ -126,65 +132,56 @@ class Protected:
             files.make_folder(os.path.dirname(copy))
             with open(place, "rb") as file:
                 files.write_bytes(copy, file.read())
-        if digest_of(copy) != digest:
+        if digest_of(copy) != _content(digest):
             os.unlink(copy)
             raise ChangedError
         return stat.st_mode & 0o777
 
     def _copy(self, digest: str) -> str:
-        return os.path.join(self._loop.kept, "protected", digest)
+        return os.path.join(self._loop.kept, "protected", _content(digest))
 
     def _restore(self, path: str, digest: str, mode: int) -> bool:
+        """Put a file or link back as it was; False if that cannot be done."""
+        is_link = digest.startswith(_LINK)
+        if not is_link and (not mode or digest_of(self._copy(digest)) != _content(digest)):
+            return False
         place = os.path.join(self._folder, path)
-        folder = os.path.dirname(place)
-        if digest_of(self._copy(digest)) != digest or not mode or not files.inside(folder, self._folder):
+        self._clear_the_way(path, through_links="@" in digest)
+        if not files.inside(os.path.dirname(place), self._folder):
             return False
-        repair.reject(self._loop, place)
-        files.make_folder(folder)
-        if os.path.isdir(place) and not os.path.islink(place):
-            return False
+        files.make_folder(os.path.dirname(place))
+        if is_link:
+            os.symlink(digest[len(_LINK) :], place)
+            return True
         with open(self._copy(digest), "rb") as file:
             files.write_bytes(place, file.read())
         os.chmod(place, mode)
         return True
 
+    def _clear_the_way(self, path: str, *, through_links: bool) -> None:
+        """Set aside what stands in the file's place, and what has become of the folders above it."""
+        place = self._folder
+        *above, name = path.split(os.sep)
+        for part in above:
+            place = os.path.join(place, part)
+            if os.path.lexists(place) and (
+                not os.path.isdir(place) or (os.path.islink(place) and not through_links)
+            ):
+                repair.set_aside(self._loop, place)
+        place = os.path.join(place, name)
+        if os.path.lexists(place):
+            repair.set_aside(self._loop, place)
+
     def _take_out(self, path: str) -> bool:
         place = os.path.join(self._folder, path)
-        if not files.inside(os.path.dirname(place), self._folder):
+        if not os.path.lexists(place) or not files.inside(os.path.dirname(place), self._folder):
             return False
-        repair.reject(self._loop, place)
-        os.unlink(place)
+        repair.set_aside(self._loop, place)
         return True
 
 
-def matching(folder: str, patterns: Iterable[str]) -> Iterator[str]:
-    """Paths below the folder that a pattern names; a folder's name stands for all that is in it."""
-    globs = [glob for glob in map(_plain, patterns) if glob]
-    seen: set[str] = set()
-    for top in {_literal(glob) for glob in globs}:
-        for path in _walk(folder, top):
-            if path not in seen and any(matches(path, glob) for glob in globs):
-                seen.add(path)
-                yield path
-
-
-def _walk(root: str, top: str) -> Iterator[str]:
-    start = os.path.join(root, top) if top else root
-    if not files.inside(start, root):
-        return
-    if os.path.islink(start) or os.path.isfile(start):
-        yield top
-        return
-    count = 0
-    for folder, folders, names in os.walk(start):
-        near = os.path.relpath(folder, root)
-        folders[:] = [name for name in folders if name not in BY_TOOLS and _join(near, name) not in NEVER]
-        count += len(names)
-        if count > FILES_MAX:
-            raise OSError(f"more than {FILES_MAX} files below {start} to protect; name fewer")
-        for name in names:
-            if name not in BY_TOOLS and not name.endswith(".pyc"):
-                yield _join(near, name)
+def _content(digest: str) -> str:
+    return digest.partition("@")[0]
 
 
 def patterns_of(loop: LoopFiles) -> list[str]:
@@ -200,36 +197,3 @@ def patterns_in(layout: str, texts: Mapping[str, str | None]) -> list[str]:
 def pin(loop: LoopFiles, folder: str) -> int:
     """Keep the protected files as they are now."""
     return Protected(loop, folder).pin(patterns_of(loop))
-
-
-def _plain(pattern: str) -> str:
-    """The pattern relative to the project, empty if it can name nothing in there."""
-    text = os.path.normpath(pattern.strip().replace("/", os.sep)) if pattern.strip() else ""
-    return "" if not text or os.path.isabs(text) or text.split(os.sep)[0] == os.pardir else text
-
-
-def _literal(glob: str) -> str:
-    """The part of a pattern before its first wildcard, as a folder or a file."""
-    parts = []
-    for part in glob.split(os.sep):
-        if any(char in part for char in "*?["):
-            break
-        parts.append(part)
-    return "" if parts == [os.curdir] else os.sep.join(parts)
-
-
-def matches(path: str, glob: str) -> bool:
-    """`*` stays within a folder, `**` goes through any, and a folder's own name is all that is in it."""
-    return glob == os.curdir or _match(path.split(os.sep), glob.split(os.sep))
-
-
-def _match(parts: list[str], globs: list[str]) -> bool:
-    if not globs:
-        return True
-    if globs[0] == "**":
-        return any(_match(parts[at:], globs[1:]) for at in range(len(parts))) if globs[1:] else bool(parts)
-    return bool(parts) and fnmatch.fnmatchcase(parts[0], globs[0]) and _match(parts[1:], globs[1:])
-
-
-def _join(folder: str, name: str) -> str:
-    return name if folder == os.curdir else os.path.join(folder, name)

@@ -30,6 +30,7 @@ from ralphloop.store.loop import LoopFiles, iso
 TIMEOUT_S = 120.0  # of one command, unless its task says otherwise
 BUDGET_S = 300.0  # of one stop; the client waits for the hook a little longer than this
 CLAIMS_MAX = 50  # claims judged in one stop
+UNREADABLE = "the list"  # in the place of tasks that could not be looked at
 WAITS, GREEN, RED, UNFINISHED = "waits", "green", "red", "unfinished"
 
 
@@ -89,7 +90,8 @@ class Prover:
         try:
             listed, ledger = self._listed()
         except (ValueError, OSError):
-            return  # it broke just now: that is for the next look to say
+            self.results.unfinished = [UNREADABLE]
+            return
         self._plan_round(state, same_round=same_round)
         waiting = approvals.unapproved(self._loop.shelf, listed)
         self._note_waiting(listed.tasks, ledger, waiting)
@@ -119,6 +121,7 @@ class Prover:
     def _plan_round(self, state: LoopState, *, same_round: bool) -> None:
         """A final run that did not fit into one stop goes on at the next, if nothing was done in between."""
         if self._need != FINAL_RUN:
+            state.final_since = 0
             return
         if not (same_round and state.final_since):
             state.final_since = state.iteration
@@ -230,7 +233,8 @@ class Prover:
         try:
             listed, ledger = self._listed()
         except (ValueError, OSError):
-            return  # it broke while the checks ran: the claims are judged when it can be read again
+            self.results.unfinished = [UNREADABLE]  # it broke while the checks ran: judged when it is back
+            return
         places = {task.id: place for place, task in enumerate(listed.tasks) if task.done}
         if self._touched and self._need != FINAL_RUN:
             self._refuse_touched()
@@ -259,13 +263,15 @@ class Prover:
     def _note(self, task: str, verdict: Verdict, ledger: Ledger) -> None:
         results, final = self.results, self._need == FINAL_RUN
         known = ledger.tasks.get(task, {}).get("state", "")
-        if verdict.state == GREEN and (not final or known == UNVERIFIED):
+        if verdict.state == GREEN and not verdict.evidence and not final:
+            ledger.note(task, state=UNVERIFIED)  # nothing was run: it only kept its hands off protected files
+        elif verdict.state == GREEN and (not final or known == UNVERIFIED):
             ledger.note(task, state=PROVEN, evidence=verdict.evidence)
             ledger.drop(task, "why")
             results.proven.append(task)
             self._loop.journal("proven", task=task, evidence=verdict.evidence, final=final)
         elif verdict.state == RED:
-            ledger.drop(task, "state")
+            ledger.reopen(task)
             ledger.note(task, why=verdict.why)
             results.refused.append(self._refusal(task, verdict))
         elif verdict.state == UNFINISHED:
@@ -290,7 +296,9 @@ class Prover:
 
 def _is_due(task: Task, ledger: Ledger, *, final: bool) -> bool:
     said = ledger.state(task)
-    return task.done and bool(task.verify) and (said != VOUCHED if final else said == CLAIMED)
+    if not task.done or (final and not task.verify):
+        return False
+    return said != VOUCHED if final else said == CLAIMED
 
 
 def _due(task: Task) -> Due:

@@ -32,7 +32,7 @@ def add(loop: LoopFiles, facts: dict[str, Any], *, round_no: int = 0) -> str:
     """Write one file of evidence and its line in the index; the id."""
     folder = loop.own_folder("evidence")
     label = _label(facts["tasks"])
-    number = len(files.names(folder)) + 1
+    number = max(len(files.names(folder)), len(entries(loop))) + 1
     while True:
         evidence_id = f"{number:04d}-{label}"
         text = jsontext.render({"id": evidence_id, **facts}) + "\n"

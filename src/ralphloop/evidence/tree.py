@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import stat
 import subprocess
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -69,18 +70,18 @@ def _git(folder: str, env: Mapping[str, str], *words: str) -> bytes | None:
 def _digest(folder: str, known: bytes) -> str:
     """One figure for all files that are not ignored: by content, of a large tree by size and time."""
     paths = sorted(set(known.split(b"\0")) - {b""})
-    stats = [(path, _stat(os.path.join(os.fsencode(folder), path))) for path in paths]
-    size = sum(stat.st_size for _, stat in stats if stat is not None)
+    found = [(path, _stat(os.path.join(os.fsencode(folder), path))) for path in paths]
+    size = sum(about.st_size for _, about in found if about is not None)
     by_content = len(paths) <= FILES_MAX and size <= BYTES_MAX
     whole = hashlib.sha256()
-    for path, stat in stats:
+    for path, about in found:
         whole.update(path + b"\0")
-        if stat is None:
+        if about is None:
             continue
         if by_content:
             whole.update(_content(os.path.join(folder, os.fsdecode(path))))
         else:
-            whole.update(b"%d.%d" % (stat.st_size, stat.st_mtime_ns))
+            whole.update(b"%d.%d" % (about.st_size, about.st_mtime_ns))
     return ("" if by_content else "stat-") + whole.hexdigest()
 
 
@@ -103,12 +104,14 @@ def digest_of(path: str) -> str | None:
         handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
     except (OSError, ValueError):
         return None
-    with open(handle, "rb") as file:
-        try:
-            files.must_be_regular(handle, path)
-            whole = hashlib.sha256()
-            while chunk := file.read(1 << 20):
-                whole.update(chunk)
-        except OSError:
+    whole = hashlib.sha256()
+    try:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
             return None
+        while chunk := os.read(handle, 1 << 20):
+            whole.update(chunk)
+    except OSError:
+        return None
+    finally:
+        os.close(handle)
     return whole.hexdigest()

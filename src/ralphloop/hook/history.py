@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from typing import Any, Iterator
 
 HEAD_MAX = 4 * 1024 * 1024
+TAIL = 256 * 1024
 
 
 def opening(path: str) -> tuple[str, str]:
@@ -39,6 +40,19 @@ def _head(path: str) -> Iterator[dict[str, Any]]:
                     yield entry
     except (OSError, ValueError):
         return
+
+
+def ends_with_a_schedule(path: str) -> bool:
+    """Whether the last thing in the session is that a scheduled prompt came due: the agent can schedule one,
+    and its text then reaches the hook like one that was typed."""
+    found = new_bytes(path, 0, TAIL)
+    for raw in reversed(found[0].splitlines() if found else ()):
+        entry = entry_of(raw) or {}
+        if entry.get("subtype") == "scheduled_task_fire":
+            return True
+        if entry.get("type") in ("user", "assistant"):
+            return False
+    return False
 
 
 def tool_calls(path: str, marker: str) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -142,6 +142,8 @@ def _approve(mine: Optional[LoopFiles], typed: str, event: StopEvent, call: find
     """The person allows the checks that they were shown, by the digest of those commands."""
     from ralphloop.hook.checks import approve_typed
 
+    if history.ends_with_a_schedule(event.transcript):
+        return wire.notice("ralphloop: a scheduled prompt approves nothing; type it yourself.")
     loops = [loop for loop in ([mine] if mine is not None else _loops(event, call)) if call.serves(loop)]
     held = [own_file(loop.record) for loop in loops]
     lists = [source for source in claim.sources(event.cwd, call) if own_file(source) not in held]

@@ -147,7 +147,8 @@ def _write_down(
         with loop.lock():  # and its file is there from now on
             loop.save_ledger(ledger)
             loop.save(state, durable=True)
-        loop.journal("arm", loop=record.id, session=record.session, limits=record.limits.to_json())
+        limits = record.limits.to_json()
+        loop.journal("arm", loop=record.id, session=record.session, task=state.current, limits=limits)
         here.put(record, shelf.ARMED if record.session is None else shelf.OWNED)
 
 

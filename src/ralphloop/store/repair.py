@@ -31,18 +31,27 @@ def reject(loop: LoopFiles, path: str) -> str:
     """Keep what is about to be replaced; the name it is kept under, empty if there is nothing."""
     if not os.path.isfile(path):
         return ""
+    bad = files.read_quietly(path)
+    if bad is None:
+        return set_aside(loop, path)
+    place = _free_place(loop, path)
+    files.write_text(place, bad)
+    return os.path.basename(place)
+
+
+def set_aside(loop: LoopFiles, path: str) -> str:
+    """Move whatever is there, a folder or a link too, out of the way; the name it is kept under."""
+    place = _free_place(loop, path)
+    os.rename(path, place)
+    return os.path.basename(place)
+
+
+def _free_place(loop: LoopFiles, path: str) -> str:
     folder = loop.own_folder("rejected")
     begun = time.strftime("%Y%m%dT%H%M%S", time.gmtime())
     count = 1
     while True:
-        name = "%s-%d-%s" % (begun, count, os.path.basename(path))
-        place = os.path.join(folder, name)
+        place = os.path.join(folder, "%s-%d-%s" % (begun, count, os.path.basename(path)))
         if not os.path.lexists(place):
-            break
+            return place
         count += 1
-    bad = files.read_quietly(path)
-    if bad is None:
-        os.rename(path, place)
-    else:
-        files.write_text(place, bad)
-    return name

@@ -108,7 +108,10 @@ def _take_in(
 
 def guarded(loop: LoopFiles, ledger: Ledger) -> tuple[TaskList, list[str]]:
     """The list with its pinned criteria in place, and what that took; for a command that judges a claim."""
-    tasks, texts = read_source(loop.record)
+    texts = read_texts(loop.record.paths, TRUTH[loop.record.layout])
+    if all(text is None for text in texts.values()):
+        raise ValueError("%s does not exist" % own_file(loop.record))
+    tasks = layout_of(loop.record.layout).parse(texts)
     found = _guard(tasks, texts, loop=loop, ledger=ledger)
     return found.tasks, found.notes
 

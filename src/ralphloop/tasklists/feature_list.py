@@ -50,6 +50,7 @@ def protect(text: str) -> list[str]:
 def read_tasks(features: list[Any], shared: dict[str, Any]) -> list[Task]:
     verify = _commands(shared.get("verify"))
     model = _text(shared.get("model"))
+    guarded = bool(_commands(shared.get("protect")))
     tasks: list[Task] = []
     seen: set[str] = set()
     for feature in features:
@@ -66,6 +67,7 @@ def read_tasks(features: list[Any], shared: dict[str, Any]) -> list[Task]:
             steps=_texts(get("steps")),
             verify=verify,
             model=model,
+            guarded=guarded,
         )
         if not _RARE.isdisjoint(feature):
             _add_rare(task, get)

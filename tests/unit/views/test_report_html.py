@@ -1,0 +1,158 @@
+"""Reports as one HTML file: it parses, needs nothing else, and draws the tasks over time."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from hook.harness import LoopProject, feature
+from ralphloop.views import timeline
+from ralphloop.views.report import Report, report_of
+from ralphloop.views.report_html import html
+from ralphloop.views.timeline import FOLD, LEFT, RIGHT, Piece, Row
+
+EVIL = "<script>alert(1)</script>"
+ATTRIBUTE = "\"><img src=x onerror='alert(2)'>"
+VOID = {"meta", "line", "rect", "path", "circle"}
+
+
+class Page(HTMLParser):
+    """Every element closed in order, and the texts that a reader sees."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.open: list[str] = []
+        self.tags: list[str] = []
+        self.names: set[str] = set()
+        self.seen: list[str] = []
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.names |= {name for name, _ in attrs}
+        if tag != "meta":
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        assert tag in VOID
+        self.tags.append(tag)
+        self.names |= {name for name, _ in attrs}
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.seen.append(data)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _in_utc() -> Iterator[None]:
+    patch = pytest.MonkeyPatch()
+    patch.setenv("TZ", "UTC")
+    time.tzset()
+    yield
+    patch.undo()
+    time.tzset()
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Report:
+    features = [
+        {**feature("F1", verify=f"test -f one # {EVIL}"), "description": EVIL},
+        feature(ATTRIBUTE[:30]),
+    ]
+    files = {".ralph/loops/demo/feature_list.json": json.dumps({"features": features})}
+    project = LoopProject(tmp_path_factory.mktemp("page"), "features", files)
+    project.arm()
+    project.close(1)
+    project.turn()
+    (project.root / "one").touch()
+    project.close(1)
+    project.turn()
+    return report_of(project.the_loop(), now=time.time())
+
+
+@pytest.fixture(scope="module")
+def page(made: Report) -> str:
+    return html(made)
+
+
+def test_a_title_is_text_and_never_markup(page: str) -> None:
+    parsed = Page(page)
+    assert EVIL in parsed.seen
+    assert "script" not in parsed.tags
+    assert "img" not in parsed.tags
+    assert "<script" not in page
+
+
+def test_nothing_comes_from_elsewhere(page: str) -> None:
+    parsed = Page(page)
+    assert not parsed.names & {"src", "href", "srcset", "data", "style", "onerror", "onclick", "onload"}
+    assert not {"link", "img", "iframe", "object", "embed", "base", "form"} & set(parsed.tags)
+    assert "http" not in page
+    assert not re.search(r"@import|url\(", page)
+
+
+def test_light_and_dark_have_their_colours(page: str) -> None:
+    assert "prefers-color-scheme: dark" in page
+    light, dark = (set(re.findall(r"(--\w+):", part)) for part in page.split("@media")[:2])
+    assert light == dark
+
+
+def test_each_task_has_its_row_with_bars_and_marks(page: str) -> None:
+    picture = page[page.index("<svg") : page.index("</svg>")]
+    assert picture.count('<rect class="bar"') == 3 + 1  # two turns of one task, one of the next, the legend
+    assert picture.count('class="proven"') == 1 + 1
+    assert picture.count('class="refused"') == 1 + 1
+    assert re.search(r">\d\d:\d\d(:\d\d)?</text>", picture)
+    assert "2026" in picture or time.strftime("%Y") in picture
+
+
+def test_a_long_rest_is_folded() -> None:
+    day = 86400.0
+    first, second = timeline._pieces([(0.0, 100.0), (day, day + 100.0)])
+    assert (first.left, second.right) == (LEFT, RIGHT)
+    assert second.left - first.right == FOLD
+    assert first.right - first.left == pytest.approx(second.right - second.left)
+
+
+def test_a_short_rest_stays() -> None:
+    (only,) = timeline._pieces([(0.0, 100.0), (110.0, 200.0), (50.0, 90.0)])
+    assert (only.begin, only.end) == (0.0, 200.0)
+
+
+def test_a_moment_alone_has_a_width() -> None:
+    (only,) = timeline._pieces([(7.0, 7.0)])
+    assert only.end > only.begin
+
+
+@pytest.mark.parametrize("length", [1, 59, 3600, 8 * 3600, 30 * 86400, 900 * 86400])
+def test_ticks_are_few_and_inside(length: float) -> None:
+    piece = Piece(1_800_000_123.0, 1_800_000_123.0 + length, LEFT, RIGHT)
+    ticks = timeline._ticks(piece, timeline._step(length))
+    assert 1 <= len(ticks) <= 33
+    assert all(piece.begin <= at <= piece.end for at in ticks)
+
+
+def test_a_tick_is_at_a_round_local_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", "Asia/Kolkata")  # half an hour off the full one
+    time.tzset()
+    piece = Piece(1_800_000_123.0, 1_800_000_123.0 + 4 * 3600, LEFT, RIGHT)
+    shown = [time.strftime("%M:%S", time.localtime(at)) for at in timeline._ticks(piece, 3600)]
+    monkeypatch.undo()
+    time.tzset()
+    assert set(shown) == {"00:00"}
+
+
+def test_a_long_id_is_cut_in_the_picture(tmp_path: Path) -> None:
+    row = Row("F" * 50, "title", ((0.0, 1.0),), ())
+    text = "".join(timeline._drawn(row, timeline._pieces([(0.0, 1.0)]), 0.0))
+    assert f">{'F' * 17}…<title>{'F' * 50} title" in text
