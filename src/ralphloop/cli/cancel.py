@@ -30,10 +30,10 @@ def run(args: argparse.Namespace) -> int:
     state = state_of(loop)
     if state.state == ENDED and state.outcome in (CANCELLED, COMPLETE):
         say(f"{name} is {state.outcome} already; nothing to cancel.")
-    elif halt(loop, CANCEL, settle=_cancel, write=LoopFiles.rest, session=place.session):
+    elif halt(loop, CANCEL, settle=_cancel, write=LoopFiles.rest, place=place):
         say(f"{name} is cancelled. The agent stops at the end of its turn; the task list stays.")
     return 0
 
 
-def _cancel(state: LoopState) -> None:
-    state.state, state.outcome, state.detail = ENDED, CANCELLED, "cancelled by the person"
+def _cancel(state: LoopState, who: str) -> None:
+    state.state, state.outcome, state.detail = ENDED, CANCELLED, f"cancelled by {who}"

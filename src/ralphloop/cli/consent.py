@@ -9,6 +9,7 @@ from ralphloop.agents.presence import agent_in
 from ralphloop.cli.errors import UserError
 from ralphloop.cli.output import say
 from ralphloop.cli.person import require_person
+from ralphloop.domain.model import APPROVE
 from ralphloop.evidence.approval import digest
 
 
@@ -43,10 +44,10 @@ def ask(question: str) -> bool:
         return False
 
 
-def refusal(commands: Sequence[str], *, env: Mapping[str, str], again: str) -> UserError:
+def refusal(commands: Sequence[str], *, layout: str, env: Mapping[str, str], again: str) -> UserError:
     """Nobody said yes: what was not done, and how it is."""
     if agent_in(env):
-        typed = f"/ralphloop:approve {digest(commands)}"
+        typed = f"{APPROVE[layout]} {digest(commands)}"
         return UserError(
             f"nothing is approved and nothing started: the person must type `{typed}` in the client, or run "
             f"`ralphloop approve` in a terminal of their own; then `{again}`, or now with --unapproved."

@@ -9,13 +9,19 @@ from ralphloop.cli.book import Book, opened, show, tally_line
 from ralphloop.cli.errors import UserError
 from ralphloop.cli.here import Here, here, must_not_be_anothers, pick
 from ralphloop.cli.output import say, say_json
-from ralphloop.domain.model import CLAIMED, CLOSED, FEATURES, UNVERIFIED
+from ralphloop.domain.model import CLAIMED, CLOSED, FEATURES, OPEN, PROVEN, UNVERIFIED
 from ralphloop.evidence.origin import of_session
 from ralphloop.evidence.prove import Prover
 from ralphloop.store import tasks
 from ralphloop.store.loop import LoopFiles
 
 TAIL_LINES = 60
+_SAID = {
+    PROVEN: "proven",
+    UNVERIFIED: "marked done (unverified: it has no check that ralphloop runs)",
+    CLAIMED: "claimed: its check goes on at the next stop",
+    OPEN: "open again",
+}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -54,7 +60,7 @@ def _claim(args: argparse.Namespace, book: Book, place: Here) -> tuple[Prover | 
     task = book.task(args.id)
     prover = None
     state, why = UNVERIFIED, "it has no check that ralphloop runs"
-    if task.verify:
+    if task.verify or task.guarded:
         prover = _prover(book, place, quiet=args.json)
         state, why = CLAIMED, "its check waits for the person's approval; go on with the rest"
         if not prover.plan_tasks([task], book.state):
@@ -101,8 +107,9 @@ def _settle(args: argparse.Namespace, loop: LoopFiles, prover: Prover) -> int:
     with opened(loop) as book:
         show(loop, book.state, book.work())
         if not refused:
-            state = "proven" if prover.results.proven else "claimed: its check goes on at the next stop"
-            return _tell(args, book, f"{args.id} is {state}. ", changed=True)
+            return _tell(
+                args, book, f"{args.id} is {_SAID[book.ledger.state(book.task(args.id))]}. ", changed=True
+            )
         first = refused[0]
         ran = f"`{first.command}` " if first.command else ""
         tail = first.tail.rstrip("\n").split("\n")[-TAIL_LINES:] if not args.json else []

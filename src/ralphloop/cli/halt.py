@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from ralphloop.agents.presence import agent_in
 from ralphloop.cli.book import WAIT_S, show
 from ralphloop.cli.errors import UserError
+from ralphloop.cli.here import Here
 from ralphloop.cli.output import say
 from ralphloop.domain.model import LoopState
 from ralphloop.store.lock import BusyError
-from ralphloop.store.loop import LoopFiles
+from ralphloop.store.loop import PERSON, LoopFiles
 from ralphloop.views.snapshot import state_of
 
 
@@ -17,19 +19,21 @@ def halt(
     loop: LoopFiles,
     request: str,
     *,
-    settle: Callable[[LoopState], None],
+    settle: Callable[[LoopState, str], None],
     write: Callable[[LoopFiles, LoopState], None],
-    session: str | None,
+    place: Here,
 ) -> bool:
     """Ask for it, then write it down; False if it can only hold at the next stop."""
-    loop.ask_for(request)
+    client = agent_in(place.env)
+    who = f"a command in {client}" if client else PERSON
+    loop.ask_for(request, by=who)
     try:
         with loop.lock(wait_s=WAIT_S):
             state = state_of(loop)
-            settle(state)
+            settle(state, who)
             show(loop, state)
             write(loop, state)
-            loop.journal(request, outcome=state.outcome, detail=state.detail, session=session)
+            loop.journal(request, outcome=state.outcome, detail=state.detail, session=place.session)
     except BusyError:
         say(f"A stop of {loop.record.name} is being decided; the {request} holds when it is answered.")
         return False

@@ -122,6 +122,12 @@ def _named(place: Here, name: str) -> LoopFiles:
     raise UserError(f"there is no loop {name} here; {told}.")
 
 
+def last_over(place: Here, source: Source) -> LoopFiles | None:
+    """The newest loop over this list that has ended."""
+    ended = [loop for loop in place.loops(shelf.ENDED) if own_file(loop.record) == own_file(source)]
+    return max(ended, key=_begun, default=None)
+
+
 def _latest(loops: list[LoopFiles]) -> list[LoopFiles]:
     """The newest loop of each task list, newest first."""
     newest: dict[str, LoopFiles] = {}

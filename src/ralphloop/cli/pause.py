@@ -31,11 +31,11 @@ def run(args: argparse.Namespace) -> int:
         raise UserError(f"{name} has ended ({state.outcome}); there is nothing to pause.")
     if state.state == PAUSED and state.outcome == INTERRUPTED:
         say(f"{name} is paused already; `ralphloop resume {name}` goes on.")
-    elif halt(loop, PAUSE, settle=_pause, write=LoopFiles.rest, session=place.session):
+    elif halt(loop, PAUSE, settle=_pause, write=LoopFiles.rest, place=place):
         say(f"{name} is paused. The agent stops at the end of its turn; `ralphloop resume {name}` goes on.")
     return 0
 
 
-def _pause(state: LoopState) -> None:
+def _pause(state: LoopState, who: str) -> None:
     if state.state != ENDED:
-        state.state, state.outcome, state.detail = PAUSED, INTERRUPTED, "paused by the person"
+        state.state, state.outcome, state.detail = PAUSED, INTERRUPTED, f"paused by {who}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import time
 
+from ralphloop.agents.presence import agent_in
 from ralphloop.cli import allowance
 from ralphloop.cli.book import WAIT_S, show
 from ralphloop.cli.errors import UserError
@@ -34,7 +35,8 @@ examples:
   ralphloop resume shop --max-time 2h --max-cost 10
   ralphloop resume shop --adopt
 
-A higher limit is yours to give: inside the agent's client it is refused.
+A higher limit is yours to give: inside the agent's client it is refused, and what was used up of the
+attempts and the time stays used up there.
 """
 
 
@@ -63,7 +65,7 @@ def _resume(args: argparse.Namespace, place: Here, loop: LoopFiles) -> int:
     if owner != record.session:
         _hand_over(loop, state, owner)
     try:
-        arming.take_up(loop, state, limits=limits)
+        arming.take_up(loop, state, limits=limits, anew=not agent_in(place.env))
     except arming.TakenError as error:
         raise _taken(error.record.id, error.record.name) from None
     show(loop, state)

@@ -7,23 +7,22 @@ import os
 import sys
 import uuid
 
-from ralphloop.cli import allowance, consent, launch, precheck
+from ralphloop.cli import allowance, launch, precheck, terms
 from ralphloop.cli.book import show
 from ralphloop.cli.choice import choose
 from ralphloop.cli.errors import UserError
 from ralphloop.cli.here import Here, here
 from ralphloop.cli.output import say, say_json
 from ralphloop.domain.ledger import Ledger, name_tasks
-from ralphloop.domain.model import FEATURES, LoopState, TaskList
+from ralphloop.domain.model import APPROVE, FEATURES, LoopState, TaskList
 from ralphloop.domain.prompt import line
 from ralphloop.domain.survey import survey
 from ralphloop.domain.worklist import Worklist
-from ralphloop.evidence import globs, protect
+from ralphloop.evidence import protect
 from ralphloop.evidence.approval import digest, waiting
-from ralphloop.store import approvals, arming, files, shelf, tasks
+from ralphloop.store import arming, files, shelf, tasks
 from ralphloop.store.loop import LoopFiles
 from ralphloop.store.shelf import Record, Shelf
-from ralphloop.tasklists import feature_list
 from ralphloop.tasklists.registry import own_file
 from ralphloop.tasklists.source import Source
 from ralphloop.views.snapshot import state_of
@@ -81,9 +80,12 @@ def run(args: argparse.Namespace) -> int:
         if check.fatal:
             raise UserError(f"the loop could not run: {check.told}")
     limits = allowance.given(args)
-    unprotected = _unprotected(source, listed)
-    allowed = _approve(args, place, source, listed)
+    before = terms.not_weaker(place, source, listed, limits=limits)
+    unprotected = terms.unprotected(source, listed)
+    allowed = terms.approved_now(args, place, source, listed=listed)
     loop = _arm(args, place, source, session=session, limits=limits)
+    if before is not None:
+        terms.carry_over(loop, before)
     if allowed:
         loop.journal("approve", commands=allowed, by="--yes" if args.yes else "terminal")
     protected = protect.pin(loop, source.root)
@@ -153,38 +155,6 @@ def _taken(source: Source, record: Record) -> UserError:
     return UserError(f"this session owns a loop already: {record.id} ({owner}). {end}")
 
 
-def _unprotected(source: Source, listed: TaskList) -> list[str]:
-    """The patterns under `protect` that name no file; an error before anything is armed if they name more
-    than can be kept."""
-    if not any(task.guarded for task in listed.tasks):
-        return []
-    patterns = feature_list.protect(files.read_text(own_file(source)) or "")
-    try:
-        return [
-            pattern for pattern in patterns if not any(True for _ in globs.matching(source.root, [pattern]))
-        ]
-    except OSError as error:
-        raise UserError(f"`protect` cannot hold: {error}.") from None
-
-
-def _approve(args: argparse.Namespace, place: Here, source: Source, listed: TaskList) -> list[str]:
-    """Show the commands that would prove the tasks; those that the person now allowed."""
-    shelf_here = Shelf(source.root, place.env)
-    commands = approvals.unapproved(shelf_here, listed)
-    if not commands:
-        return []
-    if not args.json:
-        every = {command for task in listed.tasks for command in task.verify}
-        consent.list_commands(commands, already=len(every) - len(commands))
-    given = consent.is_given(yes=args.yes, shown=not args.json, env=place.env, what="Approve them and start")
-    if given:
-        approvals.approve(shelf_here, commands, by="--yes" if args.yes else "terminal")
-        return commands
-    if not args.unapproved:
-        raise consent.refusal(commands, env=place.env, again=f"ralphloop start {source.name}")
-    return []
-
-
 def _arm(
     args: argparse.Namespace,
     place: Here,
@@ -230,7 +200,7 @@ def _tell(loop: LoopFiles, listed: TaskList, checks: list[precheck.Check], *, pr
         say(f"{protected} protected files are kept as they are now.")
     if record.unapproved:
         commands = waiting(loop)
-        say(f"! {len(commands)} checks are not approved and do not run: type `/ralphloop:approve "
+        say(f"! {len(commands)} checks are not approved and do not run: type `{APPROVE[record.layout]} "
             f"{digest(commands)}` in the client, or run `ralphloop approve {record.name}`.")  # fmt: skip
     for check in checks:
         say(f"{'✓' if check.fine else '!'} {check.told}")

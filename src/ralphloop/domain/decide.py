@@ -100,7 +100,8 @@ def _paused_or_ended(now: Situation) -> Optional[Answer]:
     if loop.state != PAUSED:
         return None
     work = now.work
-    answered = loop.outcome == NEEDS_INPUT and work is not None and bool(work.next or work.complete)
+    can_go_on = work is not None and bool(work.next or work.claimed or work.complete)
+    answered = loop.outcome == NEEDS_INPUT and can_go_on
     return None if answered or _goes_on_by_itself(loop) else leave(now)
 
 

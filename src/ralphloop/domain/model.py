@@ -8,6 +8,8 @@ if TYPE_CHECKING:
 
 FEATURES, SPECUM, SPECKIT = "features", "specum", "speckit"
 LAYOUTS = (FEATURES, SPECUM, SPECKIT)
+# what the person types in the client to approve checks: each plugin has its own name for it
+APPROVE = {FEATURES: "/ralphloop:approve", SPECUM: "/ralph-specum:approve", SPECKIT: "/ralph-speckit:approve"}
 
 # state
 ARMED, RUNNING, WAITING, PAUSED, ENDED = "armed", "running", "waiting", "paused", "ended"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ralphloop.domain.model import APPROVE, FEATURES
 from ralphloop.domain.prompt import cut, line
 
 TYPE_CHECKING = False
@@ -69,7 +70,7 @@ class Results:
 
     def need_person(self, command: str) -> str:
         """For the person: what would run, and the two ways to allow it."""
-        how = "Type `/ralphloop:approve %s` here, or run `%s approve`" % (self.digest, command)
+        how = "Type `%s %s` here, or run `%s approve`" % (APPROVE[FEATURES], self.digest, command)
         return "these checks need your approval: %s. %s" % (shown(self.commands, command), how)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from ralphloop.agents.presence import started_by_agent
-from ralphloop.domain.model import ENDED, NEEDS_APPROVAL, PAUSED
+from ralphloop.domain.model import APPROVE, ENDED, NEEDS_APPROVAL, PAUSED
 from ralphloop.domain.proof import shown
 from ralphloop.store import approvals, arming, pins, shelf, tasks
 from ralphloop.store.loop import LoopFiles
@@ -57,6 +57,7 @@ class Waiting(NamedTuple):
     """A list with checks that wait for the person, with its loop if there is one."""
 
     name: str
+    layout: str
     shelf: Shelf
     commands: list[str]
     loop: LoopFiles | None
@@ -87,4 +88,4 @@ def _approve(one: Waiting) -> None:
 
 def _offer(one: Waiting) -> str:
     what = shown(one.commands, "ralphloop")
-    return f"{one.name} waits for: {what}. `/ralphloop:approve {digest(one.commands)}` allows that."
+    return f"{one.name} waits for: {what}. `{APPROVE[one.layout]} {digest(one.commands)}` allows that."

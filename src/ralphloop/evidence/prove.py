@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 
 from ralphloop.domain.ledger import Ledger
 from ralphloop.domain.model import (
-    ASKED,
     CLAIMED,
     CLAIMS,
     FEATURES,
     FINAL_RUN,
-    OPEN,
     PROVEN,
+    SET_ASIDE,
+    SKIPPED,
     UNVERIFIED,
     VOUCHED,
     LoopState,
@@ -109,7 +109,7 @@ class Prover:
         self._iteration = state.iteration
         allowed = approvals.approved(self._loop.shelf)
         held = [task.id for task in chosen if not allowed.issuperset(task.verify)]
-        self._due, self._verdicts = [] if held else [_due(task) for task in chosen if task.verify], {}
+        self._due, self._verdicts = [] if held else [_due(task) for task in chosen], {}
         self._in_order()
         return held
 
@@ -133,8 +133,8 @@ class Prover:
     def _note_waiting(self, listed: list[Task], ledger: Ledger, waiting: list[str]) -> None:
         results, wanted = self.results, set(waiting)
         results.commands, results.digest = waiting, approval.digest(waiting)
-        undecided = (OPEN, ASKED, CLAIMED, UNVERIFIED)
-        held = [task for task in listed if wanted & set(task.verify) and ledger.state(task) in undecided]
+        settled = (VOUCHED, SKIPPED, SET_ASIDE)
+        held = [task for task in listed if wanted & set(task.verify) and ledger.state(task) not in settled]
         pinned = [task for task in held if not ledger.tasks.get(task.id, {}).get("added")]
         if self._loop.record.layout == FEATURES:
             results.blocked = bool(pinned)

@@ -36,12 +36,12 @@ def approve_typed(loops: list[LoopFiles], lists: list[Source], said: str, env: M
     """The person typed an approval, for a loop or for a list that is still to be started: what to say."""
     from ralphloop.evidence.approval import Waiting, typed, waiting
 
-    found = [Waiting(loop.record.name, loop.shelf, waiting(loop), loop) for loop in loops]
+    found = [Waiting(loop.record.name, loop.record.layout, loop.shelf, waiting(loop), loop) for loop in loops]
     for source in lists:
         here = Shelf(source.root, env)
         try:
             commands = approvals.unapproved(here, tasks.parse_source(source))
         except (ValueError, OSError):
             continue
-        found.append(Waiting(source.name, here, commands, None))
+        found.append(Waiting(source.name, source.layout, here, commands, None))
     return typed(found, said, env=env)

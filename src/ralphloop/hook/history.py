@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from typing import Any, Iterator
 
 HEAD_MAX = 4 * 1024 * 1024
-TAIL = 256 * 1024
 
 
 def opening(path: str) -> tuple[str, str]:
@@ -42,17 +41,15 @@ def _head(path: str) -> Iterator[dict[str, Any]]:
         return
 
 
-def ends_with_a_schedule(path: str) -> bool:
-    """Whether the last thing in the session is that a scheduled prompt came due: the agent can schedule one,
-    and its text then reaches the hook like one that was typed."""
-    found = new_bytes(path, 0, TAIL)
-    for raw in reversed(found[0].splitlines() if found else ()):
-        entry = entry_of(raw) or {}
-        if entry.get("subtype") == "scheduled_task_fire":
+def was_scheduled(path: str, text: str) -> bool:
+    """Whether the agent scheduled a prompt with this text: when it comes due, it reaches the hook like one
+    that was typed (Claude Code 2.1.325, CronCreate and ScheduleWakeup)."""
+    for _, given in tool_calls(path, text):
+        if any(text in str(given.get(key, "")) for key in ("prompt", "message")):
             return True
-        if entry.get("type") in ("user", "assistant"):
-            return False
-    return False
+    found = new_bytes(path, 0, TAIL_MAX)
+    fired = entries_with(found[0] if found else b"", b"scheduled_task_fire")
+    return any(text in str(entry.get("prompt", "")) for entry in fired)
 
 
 def tool_calls(path: str, marker: str) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from ralphloop.domain import prompt
-from ralphloop.domain.model import ENDED, FAILED, INTERRUPTED, RATE_LIMITED
+from ralphloop.domain.model import APPROVE, ENDED, FAILED, INTERRUPTED, RATE_LIMITED
 from ralphloop.hook import claim, find, history, transcript, wire
 from ralphloop.hook.reset import instant
 from ralphloop.hook.words import words_for
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from ralphloop.domain.model import LoopState, StopEvent
 
-# What the person types in the client counts, because nothing else reaches this event (fact 78).
-APPROVE = "/ralphloop:approve"
 BEGINNINGS = ("startup", "clear")
 
 
@@ -62,7 +60,11 @@ def _bind(event: StopEvent, call: find.Call, *, begun: str, asked: str = "") -> 
     loop = arming.bind(found[1], found[0], session=event.session or "") if found else None
     if loop is not None:
         told = "ralphloop %s: this session now owns the loop." % loop.record.name
-        waits = " Its checks are not approved: `%s` shows them." % APPROVE if loop.record.unapproved else ""
+        waits = (
+            " Its checks are not approved: `%s` shows them." % APPROVE[loop.record.layout]
+            if loop.record.unapproved
+            else ""
+        )
         return wire.notice(told + waits)
     names = [record.name for _, record in claim.armed(event.cwd, call)]
     if len(names) > 1 and not asked:
@@ -116,7 +118,7 @@ def _last_words(state: LoopState, event: StopEvent) -> tuple[str, str, Optional[
 def _prompt_submit(payload: Mapping[str, Any], event: StopEvent, call: find.Call) -> str:
     typed = wire.text(payload, "prompt")
     mine = find.held(event, call)
-    if typed.split()[:1] == [APPROVE]:
+    if typed.startswith("/") and typed.split()[0] in APPROVE.values():
         return _approve(mine, typed, event, call)
     if mine is not None:
         return _after_interrupt(mine, event, call) if call.serves(mine) else ""
@@ -142,8 +144,9 @@ def _approve(mine: Optional[LoopFiles], typed: str, event: StopEvent, call: find
     """The person allows the checks that they were shown, by the digest of those commands."""
     from ralphloop.hook.checks import approve_typed
 
-    if history.ends_with_a_schedule(event.transcript):
-        return wire.notice("ralphloop: a scheduled prompt approves nothing; type it yourself.")
+    if history.was_scheduled(event.transcript, typed.split()[0]):
+        told = "the agent scheduled such a prompt, so what is typed in this session approves nothing"
+        return wire.notice("ralphloop: %s; run `ralphloop approve` in a terminal of your own." % told)
     loops = [loop for loop in ([mine] if mine is not None else _loops(event, call)) if call.serves(loop)]
     held = [own_file(loop.record) for loop in loops]
     lists = [source for source in claim.sources(event.cwd, call) if own_file(source) not in held]

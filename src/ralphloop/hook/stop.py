@@ -21,7 +21,7 @@ from ralphloop.domain.model import (
 from ralphloop.domain.situation import Situation
 from ralphloop.hook import find, transcript, wire
 from ralphloop.hook.words import client_cap, words_for
-from ralphloop.store import files, tasks
+from ralphloop.store import tasks
 from ralphloop.store.lock import BusyError
 from ralphloop.store.loop import CANCEL
 from ralphloop.tasklists.registry import own_file
@@ -107,10 +107,7 @@ class Stop:
         """Whether the loop's files may be used: inside the project, pointed at, and not switched off."""
         record = self.loop.record
         if record.layout == FEATURES:
-            if not files.leads_out(own_file(record), record.root):
-                return True
-            self.trace.append(("enabled", "allow, silent: the list leads out of the project"))
-            return False
+            return True
         found = find.locate(record.layout, record.root, self.call.env)
         named = [source for source in found if own_file(source) == own_file(record)]
         if not named:
@@ -184,8 +181,7 @@ class Stop:
             try:
                 repair.restore(self.loop)
             except OSError as error:
-                self.notes[-1] = "ralphloop: %s cannot be restored: %s" % (path, error)
-                return False
+                self.notes[-1] = "%s cannot be restored: %s." % (path, error)
         if need.set_aside:
             self._set_aside(need.set_aside, need.why, state)
         return True
@@ -202,19 +198,19 @@ class Stop:
         if self.event.transcript and self.event.transcript not in answer.loop.transcripts:
             answer.loop.transcripts = [*answer.loop.transcripts[-9:], self.event.transcript]
         answer.message = " ".join([*self.notes, answer.message]).strip()
-        request = self.loop.request()
+        request, who = self.loop.requested()
         if request and answer.loop.state != ENDED and (answer.writes or request == CANCEL):
-            return _on_request(answer, request)
+            return _on_request(answer, request, who)
         return answer
 
 
-def _on_request(answer: Decision, request: str) -> Decision:
+def _on_request(answer: Decision, request: str, who: str) -> Decision:
     """A cancel or pause that came while this stop was being decided wins over its answer."""
     loop = answer.loop
     if request == CANCEL:
-        loop.state, loop.outcome, loop.detail = ENDED, CANCELLED, "cancelled by the person"
+        loop.state, loop.outcome, loop.detail = ENDED, CANCELLED, "cancelled by " + who
     else:
-        loop.state, loop.outcome, loop.detail = PAUSED, INTERRUPTED, "paused by the person"
+        loop.state, loop.outcome, loop.detail = PAUSED, INTERRUPTED, "paused by " + who
     return Decision(loop, rule="request", status=status_word(loop.outcome))
 
 
@@ -225,7 +221,7 @@ def stop(payload: Mapping[str, Any], call: find.Call) -> str:
     try:
         return _answer(wire.stop_event(payload, cwd=call.cwd), call)
     except OSError as error:
-        return wire.notice("ralphloop: %s; so the stop is allowed." % error)
+        return wire.notice("ralphloop: cannot write (%s), so the stop is allowed." % error)
     except BusyError:
         return ""
 

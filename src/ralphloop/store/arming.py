@@ -178,8 +178,10 @@ def take_up(
     *,
     session: Optional[str] = None,
     limits: Optional[Mapping[str, float]] = None,
+    anew: bool = True,
 ) -> None:
-    """Go on with a paused or ended loop in a new window of time, for the same owner or another one."""
+    """Go on with a paused or ended loop, for the same owner or another one; `anew` in a new window of time
+    and with new attempts."""
     record = loop.record
     if state.outcome in FINAL:
         raise ValueError("a loop that is %s cannot go on" % state.outcome)
@@ -194,20 +196,23 @@ def take_up(
                 raise TakenError(other)
         loop.shelf.put(record, shelf.ARMED if record.session is None else shelf.OWNED)
     loop.clear_request()
-    _open_window(state)
-    _take_back(loop, state)
+    _open_window(state, anew=anew)
+    if anew:
+        _take_back(loop, state)
     loop.save(state, durable=True)
     loop.journal("resume", session=record.session, limits=record.limits.to_json())
 
 
-def _open_window(state: LoopState) -> None:
+def _open_window(state: LoopState, *, anew: bool) -> None:
     now = time.time()
     state.state = ARMED if state.owner is None else RUNNING
     state.outcome, state.detail, state.resume_at = None, "", None
-    state.elapsed_s, state.seen_at, state.since = 0.0, now, iso(now)
+    state.seen_at, state.since = now, iso(now)
+    if anew:
+        state.elapsed_s, state.attempts = 0.0, {}
     state.no_progress = state.same_replies = state.empty_replies = state.quiet_replies = 0
     state.pending = ""
-    state.phase_turns, state.attempts, state.told, state.restored = {}, {}, [], False
+    state.phase_turns, state.told, state.restored = {}, [], False
     state.denied, state.final_since = {}, 0
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ralphloop.store.shelf import Record, Shelf
 
 CANCEL, PAUSE = "cancel", "pause"
+PERSON = "the person"
 
 
 class LoopFiles:
@@ -164,12 +165,17 @@ class LoopFiles:
 
     def request(self) -> str:
         """What a person asked for while a stop may have been under way: cancel, pause, or nothing."""
-        text = (files.read_quietly(os.path.join(self.kept, "request")) or "").strip()
-        return text if text in (CANCEL, PAUSE) else ""
+        return self.requested()[0]
 
-    def ask_for(self, request: str) -> None:
+    def requested(self) -> tuple[str, str]:
+        """The same, with who asked for it."""
+        text = files.read_quietly(os.path.join(self.kept, "request")) or ""
+        what, _, who = text.strip().partition("\n")
+        return (what, who or PERSON) if what in (CANCEL, PAUSE) else ("", "")
+
+    def ask_for(self, request: str, *, by: str = PERSON) -> None:
         files.make_folder(self.kept)
-        files.write_text(os.path.join(self.kept, "request"), request + "\n")
+        files.write_text(os.path.join(self.kept, "request"), "%s\n%s\n" % (request, by))
 
     def clear_request(self) -> None:
         try:

@@ -19,6 +19,8 @@ def restore(loop: LoopFiles) -> str:
     good = files.read_text(os.path.join(loop.kept, role))
     if good is None:
         raise FileNotFoundError(role)
+    if os.path.islink(path) and files.leads_out(path, loop.record.root):
+        set_aside(loop, path)
     if not os.path.isdir(loop.record.root) or files.leads_out(path, loop.record.root):
         raise FileNotFoundError("%s is gone, or leads out of the project" % path)
     reject(loop, path)

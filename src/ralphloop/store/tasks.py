@@ -78,7 +78,7 @@ def read_work(loop: LoopFiles, state: LoopState, *, now: float) -> Reading:
     if found is None:
         return reading
     reading.work = work = _take_in(*found, loop=loop, state=state, reading=reading)
-    if settled and not reading.notes:
+    if settled and state.live and not reading.notes:
         loop.save_cursor("|".join(marks) + "|%d" % state.ledger, work)
     return reading
 
@@ -91,7 +91,8 @@ def _take_in(
 
     ledger = loop.load_ledger()
     before = len(ledger.names)
-    changed, touched = _differs(loop, texts), False
+    # While a loop rests, its list is the person's to edit: what they did shows when it goes on.
+    changed, touched = state.live and _differs(loop, texts), False
     if changed:
         guarded = _guard(tasks, texts, loop=loop, ledger=ledger)
         tasks, texts, reading.notes = guarded.tasks, guarded.texts, guarded.notes

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from ralphloop.domain.limits import duration
 from ralphloop.domain.model import (
+    APPROVE,
     ARMED,
     ASKED,
     AWAITING_APPROVAL,
@@ -132,7 +133,7 @@ def how_to_go_on(view: LoopView, *, now: float) -> str:
     if view.state == ARMED:
         return "binds to the next session started here, or to the one that gets the loop's prompt."
     if _waits_for_approval(view):
-        typed = f"`/ralphloop:approve {view.digest}`"
+        typed = f"`{APPROVE[view.layout]} {view.digest}`"
         return f"type {typed} in its session, or run `ralphloop approve {name}` in a terminal of your own."
     if view.live or view.outcome in (COMPLETE, CANCELLED):
         return ""

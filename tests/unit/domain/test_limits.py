@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from ralphloop.domain import limits
-from ralphloop.domain.model import LIMIT, PAUSED, RUNNING, STALLED, WAITING, Limits, Turn
+from ralphloop.domain.limits import Spent
+from ralphloop.domain.model import BUDGET, LIMIT, PAUSED, RUNNING, STALLED, WAITING, Limits, Turn
 from unit.domain.build import a_loop, look
 
 WORK = look("F1", "F2")
@@ -182,3 +183,126 @@ def test_limits_trip_at_their_value_and_not_before(loop, cap, outcome):
 )
 def test_durations_read_in_hours_and_minutes(seconds, text):
     assert limits.duration(seconds) == text
+
+
+def a_bill(tokens: int = 0, cost_usd: float = 0.0, *, unpriced=(), **tasks) -> Spent:
+    """What was spent; `F1=(tokens, dollars)` is a task's share."""
+    spent = Spent()
+    spent.tokens, spent.cost_usd, spent.unpriced = tokens, cost_usd, list(unpriced)
+    spent.task_tokens = {name: share[0] for name, share in tasks.items()}
+    spent.task_cost_usd = {name: share[1] for name, share in tasks.items()}
+    return spent
+
+
+@pytest.mark.parametrize(
+    ("spent", "given", "outcome"),
+    [
+        (a_bill(999, 9.99), {}, ""),
+        (a_bill(10**12, 10**6), {}, ""),
+        (a_bill(999), {"tokens": 1000}, ""),
+        (a_bill(1000), {"tokens": 1000}, BUDGET),
+        (a_bill(0, 4.99), {"cost_usd": 5.0}, ""),
+        (a_bill(0, 5.0), {"cost_usd": 5.0}, BUDGET),
+        (a_bill(1000, 0.0), {"tokens": 2000, "cost_usd": 0.01}, ""),
+        (a_bill(10**9, 0.0, unpriced=["x"]), {"cost_usd": 0.01}, ""),
+        (a_bill(1000, F1=(1000, 9.0)), {"task_tokens": 10, "task_cost_usd": 1.0}, ""),
+    ],
+)
+def test_a_budget_is_spent_at_its_value_and_only_if_it_was_set(spent, given, outcome):
+    tripped, why = limits.overspent(spent, Limits(**given))
+    assert tripped == outcome
+    assert bool(why) is bool(outcome)
+    assert Limits(**given).budgeted is bool(given)
+
+
+@pytest.mark.parametrize(
+    ("task", "given", "outcome"),
+    [
+        ("F1", {}, ""),
+        ("F1", {"task_tokens": 1000}, BUDGET),
+        ("F1", {"task_tokens": 1001}, ""),
+        ("F1", {"task_cost_usd": 2.5}, BUDGET),
+        ("F1", {"task_cost_usd": 2.51}, ""),
+        ("F2", {"task_tokens": 1, "task_cost_usd": 0.01}, ""),
+        ("F1", {"tokens": 1, "cost_usd": 0.01}, ""),
+    ],
+)
+def test_a_task_has_a_share_of_its_own(task, given, outcome):
+    spent = a_bill(5000, 10.0, F1=(1000, 2.5))
+    tripped, why = limits.task_overspent(spent, task, Limits(**given))
+    assert tripped == outcome
+    assert bool(why) is bool(outcome)
+    assert not outcome or task in why
+
+
+@pytest.mark.parametrize(
+    ("loop", "spent", "told"),
+    [
+        ({"iteration": 7}, None, []),
+        ({"iteration": 8}, None, ["iterations"]),
+        ({"iteration": 9, "told": ["iterations"]}, None, []),
+        ({"elapsed_s": 799.0}, None, []),
+        ({"elapsed_s": 800.0}, None, ["running time"]),
+        ({}, a_bill(79), []),
+        ({}, a_bill(80), ["tokens"]),
+        ({}, a_bill(0, 0.8), ["dollars"]),
+        ({"told": ["tokens"]}, a_bill(99, 0.99), ["dollars"]),
+        (
+            {"iteration": 8, "elapsed_s": 900.0},
+            a_bill(80, 0.8),
+            ["iterations", "running time", "tokens", "dollars"],
+        ),
+    ],
+)
+def test_a_limit_that_is_nearly_reached_is_told_once(loop, spent, told):
+    loop = a_loop(**loop)
+    most = Limits(iterations=10, time_s=1000.0, tokens=100, cost_usd=1.0)
+    assert limits.warning(loop, most, spent) == " · ".join(f"80 % of the {name}" for name in told)
+    assert set(told) <= set(loop.told)
+    assert limits.warning(loop, most, spent) == ""
+
+
+def test_a_limit_that_is_off_is_never_nearly_reached():
+    assert limits.warning(a_loop(), Limits(), a_bill(10**12, 10**6)) == ""
+
+
+def test_a_model_without_a_price_is_told_once_and_only_if_dollars_are_set():
+    loop, spent = a_loop(), a_bill(5, unpriced=["home-made", "other"])
+    assert limits.warning(loop, Limits(tokens=100), spent) == ""
+    assert limits.warning(loop, Limits(cost_usd=1.0), spent) == "dollars unknown for home-made, other"
+    assert limits.warning(loop, Limits(cost_usd=1.0), spent) == ""
+
+
+def denials(*tools: str, worked=()) -> Turn:
+    return Turn(tools=1, denied=[(tool, f"{tool}(x)") for tool in tools], worked=worked)
+
+
+@pytest.mark.parametrize(
+    ("turns", "found"),
+    [
+        ([denials("Bash"), denials("Bash")], ""),
+        ([denials("Bash"), denials("Bash"), denials("Bash")], "Bash"),
+        ([denials("Bash", "Bash", "Bash")], "Bash"),
+        ([denials("Bash", "Write"), denials("Bash", "Write")], ""),
+        ([denials("Bash", "Write"), denials("Write"), denials("Write")], "Write"),
+        ([denials("Bash"), denials("Bash"), Turn(tools=1, worked=["Bash"]), denials("Bash")], ""),
+        ([denials("Bash"), denials("Bash"), Turn(tools=1, worked=["Write"]), denials("Bash")], "Bash"),
+        ([denials("Bash"), Turn(), denials("Bash"), Turn(), denials("Bash")], "Bash"),
+    ],
+)
+def test_a_tool_that_is_denied_three_times_without_a_success_is_named(turns, found):
+    loop = a_loop()
+    said = [limits.note_denials(loop, turn, Limits()) for turn in turns]
+    assert said[-1] == ((found, f"{found}(x)") if found else ("", ""))
+    assert set(said[:-1]) <= {("", "")}
+
+
+def test_after_it_was_named_a_tool_has_its_tries_again():
+    loop = a_loop()
+    assert limits.note_denials(loop, denials(*["Bash"] * 3), Limits())[0] == "Bash"
+    assert limits.note_denials(loop, denials("Bash", "Bash"), Limits()) == ("", "")
+    assert limits.note_denials(loop, denials("Bash"), Limits())[0] == "Bash"
+
+
+def test_the_number_of_denials_is_a_limit_as_any_other():
+    assert limits.note_denials(a_loop(), denials("Bash"), Limits(denials=1))[0] == "Bash"

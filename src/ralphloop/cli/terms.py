@@ -1,0 +1,87 @@
+"""What `start` asks before it begins: the person's yes to the checks, and that nothing got weaker."""
+
+from __future__ import annotations
+
+import argparse
+
+from ralphloop.agents.presence import agent_in
+from ralphloop.cli import allowance, consent
+from ralphloop.cli.errors import UserError
+from ralphloop.cli.here import Here, last_over
+from ralphloop.cli.person import require_person
+from ralphloop.domain.model import COMPLETE, TaskList
+from ralphloop.evidence import globs
+from ralphloop.store import approvals, files, pins
+from ralphloop.store.loop import LoopFiles
+from ralphloop.store.shelf import Shelf
+from ralphloop.tasklists import feature_list
+from ralphloop.tasklists.registry import layout as layout_of
+from ralphloop.tasklists.registry import own_file
+from ralphloop.tasklists.source import Source
+from ralphloop.views.snapshot import state_of
+
+
+def commands(listed: TaskList) -> set[str]:
+    return {command for task in listed.tasks for command in task.verify}
+
+
+def not_weaker(
+    place: Here, source: Source, listed: TaskList, *, limits: dict[str, float]
+) -> LoopFiles | None:
+    """An agent may begin anew what it cancelled, but not with fewer checks or more to spend: the loop before,
+    if what that used is not to be had again."""
+    before = last_over(place, source) if agent_in(place.env) else None
+    if before is None or state_of(before).outcome == COMPLETE:
+        return None
+    higher = allowance.raised(before.record.limits, limits)
+    if higher:
+        require_person(place.env, f"a higher limit ({', '.join(higher)})")
+    role = pins.role_of(source.layout)
+    pinned = pins.pinned(before)
+    if pinned is not None:
+        was = layout_of(source.layout).parse({"state": None, role: pinned})
+        if commands(was) - commands(listed):
+            require_person(place.env, f"a loop over {source.name} without its checks")
+    return before if before.record.session == place.session else None
+
+
+def carry_over(loop: LoopFiles, before: LoopFiles) -> None:
+    """The turns and the time that the session used in the loop before count in this one."""
+    used = state_of(before)
+    with loop.lock():
+        state = state_of(loop)
+        state.iteration, state.elapsed_s = used.iteration, used.elapsed_s
+        loop.save(state, durable=True)
+
+
+def unprotected(source: Source, listed: TaskList) -> list[str]:
+    """The patterns under `protect` that name no file; an error before anything is armed if they name more
+    than can be kept."""
+    if not any(task.guarded for task in listed.tasks):
+        return []
+    patterns = feature_list.protect(files.read_text(own_file(source)) or "")
+    try:
+        return [
+            pattern for pattern in patterns if not any(True for _ in globs.matching(source.root, [pattern]))
+        ]
+    except OSError as error:
+        raise UserError(f"`protect` cannot hold: {error}.") from None
+
+
+def approved_now(args: argparse.Namespace, place: Here, source: Source, *, listed: TaskList) -> list[str]:
+    """Show the commands that would prove the tasks; those that the person now allowed."""
+    shelf_here = Shelf(source.root, place.env)
+    new = approvals.unapproved(shelf_here, listed)
+    if not new:
+        return []
+    if not args.json:
+        consent.list_commands(new, already=len(commands(listed)) - len(new))
+    given = consent.is_given(yes=args.yes, shown=not args.json, env=place.env, what="Approve them and start")
+    if given:
+        approvals.approve(shelf_here, new, by="--yes" if args.yes else "terminal")
+        return new
+    if not args.unapproved:
+        raise consent.refusal(
+            new, layout=source.layout, env=place.env, again=f"ralphloop start {source.name}"
+        )
+    return []

@@ -1,0 +1,134 @@
+"""Evidence on disk: added and never written over, and an index that tells when a file is not as it was."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from ralphloop.evidence import record
+from unit.evidence.loops import Checked, task
+
+
+@pytest.fixture
+def loop(tmp_path):
+    return Checked(tmp_path).begin(task("F1", "true")).loop
+
+
+def facts(*tasks: str, **values) -> dict:
+    about = {"at": "2026-01-01T00:00:00.000Z", "command": "make", "green": True, "duration_s": 1.5}
+    return {**about, "tasks": list(tasks) or ["F1"], "kind": "claim", **values}
+
+
+def place(loop, evidence_id: str) -> Path:
+    return Path(loop.path("evidence"), evidence_id + ".json")
+
+
+def index(loop) -> Path:
+    return Path(loop.kept, "evidence.jsonl")
+
+
+def test_each_run_has_a_file_and_a_line_of_its_own(loop):
+    ids = [record.add(loop, facts(note=n), round_no=n) for n in range(3)]
+    assert ids == ["0001-F1", "0002-F1", "0003-F1"]
+    assert [json.loads(place(loop, name).read_text())["note"] for name in ids] == [0, 1, 2]
+    assert [(entry.id, entry.round) for entry in record.entries(loop)] == list(
+        zip(ids, range(3), strict=True)
+    )
+
+
+def test_files_and_index_are_private(loop):
+    place_of = place(loop, record.add(loop, facts()))
+    assert stat.S_IMODE(place_of.stat().st_mode) == 0o600
+    assert stat.S_IMODE(place_of.parent.stat().st_mode) == 0o700
+    assert stat.S_IMODE(index(loop).stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize("kind", ["file", "link", "dangling link", "folder"])
+def test_what_is_in_the_way_is_never_written_over(loop, kind, tmp_path):
+    taken, other = place(loop, "0001-F1"), tmp_path / "other"
+    taken.parent.mkdir(mode=0o700)
+    if kind == "file":
+        taken.write_text("mine")
+    elif kind == "folder":
+        taken.mkdir()
+    else:
+        if kind == "link":
+            other.write_text("theirs")
+        taken.symlink_to(other)
+    before = len(os.listdir(taken.parent))
+    assert record.add(loop, facts()) not in ("0001-F1", "")
+    assert len(os.listdir(taken.parent)) == before + 1
+    assert not (kind == "dangling link" and other.exists())
+    assert kind != "file" or taken.read_text() == "mine"
+    assert kind != "link" or other.read_text() == "theirs"
+
+
+@pytest.mark.parametrize(
+    ("tasks", "label"),
+    [
+        (["F1", "F2"], "F1"),
+        (["1.2"], "1.2"),
+        (["a b/c"], "a-b-c"),
+        (["../../x"], "-..-x"),
+        (["..."], "task"),
+        (["✓"], "-"),
+        (["x" * 500], "x" * 40),
+        ([""], "task"),
+    ],
+)
+def test_the_id_names_the_first_task_in_plain_letters(loop, tasks, label):
+    evidence_id = record.add(loop, facts(*tasks))
+    assert evidence_id == f"0001-{label}"
+    assert os.path.dirname(os.path.realpath(place(loop, evidence_id))) == os.path.realpath(
+        loop.path("evidence")
+    )
+
+
+def test_the_index_holds_the_digest_of_the_file(loop):
+    data = place(loop, record.add(loop, facts(output_tail="é\n"))).read_bytes()
+    (entry,) = record.entries(loop)
+    assert entry.sha256 == hashlib.sha256(data).hexdigest()
+    assert (entry.tasks, entry.command, entry.green, entry.duration_s) == (["F1"], "make", True, 1.5)
+    assert record.state(loop, entry) == record.SOUND
+
+
+def test_a_file_that_was_changed_or_taken_away_is_told(loop):
+    first, second = (record.add(loop, facts()) for _ in range(2))
+    place(loop, first).write_text(place(loop, first).read_text().replace("true", "false"))
+    place(loop, second).unlink()
+    assert [record.state(loop, entry) for entry in record.entries(loop)] == [record.ALTERED, record.MISSING]
+
+
+def test_what_was_recorded_can_be_read_again(loop):
+    evidence_id = record.add(loop, facts(output_tail='a"b\\c\n\t✓'))
+    assert record.load(loop, evidence_id)["output_tail"] == 'a"b\\c\n\t✓'
+
+
+@pytest.mark.parametrize("evidence_id", ["0009-F1", "", "../loop", "../../../feature_list"])
+def test_what_is_not_evidence_is_not_read(loop, evidence_id):
+    record.add(loop, facts())
+    assert record.load(loop, evidence_id) is None
+
+
+@pytest.mark.parametrize("line", ["", "{", "[]", "{}", '{"id": "0001-F1"}', "null"])
+def test_a_broken_line_of_the_index_is_passed_over(loop, line):
+    record.add(loop, facts())
+    with index(loop).open("a") as file:
+        file.write(line + "\n")
+    record.add(loop, facts())
+    assert [entry.id for entry in record.entries(loop)] == ["0001-F1", "0002-F1"]
+
+
+def test_without_an_index_nothing_is_known(loop):
+    assert record.entries(loop) == []
+
+
+def test_the_last_run_of_a_command_tells_how_long_it_takes(loop):
+    for command, duration_s in (("a", 1.0), ("b", 2.0), ("a", 3.0)):
+        record.add(loop, facts(command=command, duration_s=duration_s))
+    assert record.durations(record.entries(loop)) == {"a": 3.0, "b": 2.0}
