@@ -22,7 +22,8 @@ LIST = ".ralph/loops/shop/feature_list.json"
 ENTER, INTERRUPT, END = "\n", "\x03", "\x04"
 # A terminal sends Ctrl-C only to who it controls.
 TAKE_TERMINAL = """
-import fcntl, os, sys, termios
+import fcntl, os, signal, sys, termios
+signal.signal(signal.SIGINT, signal.SIG_DFL)  # a job in the background starts with it ignored
 fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 os.execv(sys.argv[1], sys.argv[1:])
 """
@@ -115,6 +116,16 @@ class Asked:
         """Type this at the question; the exit code and all that was said."""
         self.wait_for(question)
         os.write(self._master, keys.encode())
+        return self.end()
+
+    def interrupt(self, question: str = "[y/N] ") -> tuple[int, str]:
+        """Ctrl-C at the question, again if it came in the moment before the terminal was read."""
+        self.wait_for(question)
+        due_s = time.monotonic() + 60.0
+        while self._process.poll() is None and time.monotonic() < due_s:
+            with contextlib.suppress(OSError):
+                os.write(self._master, INTERRUPT.encode())
+            self._read(time.monotonic() + 1.0)
         return self.end()
 
     def end(self, deadline_s: float = 60.0) -> tuple[int, str]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from e2e.checking import END, ENTER, INTERRUPT, LIST, Asked, claim, leaving, mark, states, task, write_list
+from e2e.checking import END, ENTER, LIST, Asked, claim, leaving, mark, states, task, write_list
 from e2e.cli_project import SESSION, Project
 from ralphloop.evidence.approval import digest
 
@@ -66,7 +66,7 @@ def test_anything_else_does_neither(checked: Project, keys: str) -> None:
 def test_an_interrupt_leaves_nothing_armed(checked: Project) -> None:
     before = checked.digest()
     with Asked(checked, "start", "shop") as asked:
-        code, said = asked.answer(INTERRUPT)
+        code, said = asked.interrupt()
     assert code == 130
     assert "Traceback" not in said
     assert checked.digest() == before

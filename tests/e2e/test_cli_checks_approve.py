@@ -230,7 +230,7 @@ def test_a_refused_claim_can_be_vouched_for(project: Project) -> None:
     project.stop()
     assert listed(project, "F1")["passes"] is False
     project.fine("accept", "F1")
-    assert "F1 is vouched for already." in project.fine("accept", "F1")
+    assert "F1 is vouched already." in project.fine("accept", "F1")
     answer = project.stop()
     assert answer is not None
     assert states(project)["F1"] == "vouched"

@@ -18,6 +18,7 @@ from hook.attack import (
     checked_files,
     checked_list,
     commands_run,
+    forge,
     leaving,
     mark,
     needs_approval,
@@ -30,7 +31,7 @@ from ralphloop.evidence import approval, protect, prove
 from ralphloop.evidence.origin import Origin
 from ralphloop.hook import checks, stop
 from ralphloop.hook.find import Call
-from ralphloop.store import approvals, pins, repair, tasks
+from ralphloop.store import pins, repair, tasks
 from ralphloop.store.shelf import Shelf
 
 LIST = OWN_FILES["features"]
@@ -64,7 +65,7 @@ def test_a_home_in_the_project_approves_nothing(found: LoopProject, named: str) 
     real = found.root / ".home"
     found.extra_env["HOME"] = str(real)
     found.arm(approve=False)
-    approvals.approve(Shelf(str(found.root), {"HOME": str(real)}), [command], by="terminal")
+    forge(Shelf(str(found.root), {"HOME": str(real)}), command)
     found.close(1)
     found.extra_env["HOME"] = named.format(root=found.root)
     found.turn()
@@ -81,7 +82,7 @@ def test_a_state_directory_in_the_repository_above_approves_nothing(found: LoopP
     state = {"XDG_STATE_HOME": str(repository / "state")}
     found.extra_env.update(state)
     found.arm(approve=False)
-    approvals.approve(Shelf(str(found.root), state), [command], by="terminal")
+    forge(Shelf(str(found.root), state), command)
     found.close(1)
     found.turn()
     assert not mark(found).exists()

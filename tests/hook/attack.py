@@ -11,11 +11,13 @@ import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 from hook.harness import FOLDERS, OWN_FILES, PATH, POINTERS, LoopProject, feature, loop_files, spec_state
 from hook.lines import tool_line, user_line
 from ralphloop.evidence.approval import digest
-from ralphloop.store.shelf import OWNED
+from ralphloop.store import approvals
+from ralphloop.store.shelf import OWNED, Shelf
 
 PROMPT = "Work through the list.\n\nOne at a time.\n"
 
@@ -130,3 +132,9 @@ def process(*words: str, env: Mapping[str, str] | None = None) -> Iterator[subpr
     finally:
         running.kill()
         running.wait()
+
+
+def forge(here: Shelf, command: str) -> None:
+    """An approval in a place where none counts, as whoever ships a repository would write it."""
+    with mock.patch.object(approvals, "_is_within_reach", return_value=False):
+        approvals.approve(here, [command], by="terminal")

@@ -14,6 +14,7 @@ from hook.attack import (
     asked_with_its_prompt,
     checked_files,
     commands_run,
+    forge,
     leaving,
     mark,
     needs_approval,
@@ -22,7 +23,6 @@ from hook.attack import (
 )
 from hook.conftest import ProjectFactory
 from hook.harness import LoopProject
-from ralphloop.store import approvals
 from ralphloop.store.shelf import Shelf
 
 Way = Callable[[LoopProject], None]
@@ -139,7 +139,7 @@ def test_a_state_directory_in_the_project_approves_nothing(
     found.extra_env["XDG_STATE_HOME"] = real
     found.approve()
     found.arm(approve=False)
-    approvals.approve(Shelf(str(found.root), found.extra_env), [command], by="terminal")
+    forge(Shelf(str(found.root), found.extra_env), command)
     found.extra_env["XDG_STATE_HOME"] = named
     found.close(1)
     answer = found.turn()

@@ -68,6 +68,7 @@ def test_a_loop_folder_replaced_by_a_link_is_not_written_through(project: Projec
     before = found.digest(victim)
     shutil.rmtree(found.folder)
     found.folder.symlink_to(victim)
+    assert "cannot be restored" in found.turn().message
     assert not found.turn().blocks
     assert found.digest(victim) == before
 

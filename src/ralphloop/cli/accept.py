@@ -8,7 +8,7 @@ from ralphloop.cli.book import opened, show, tally_line
 from ralphloop.cli.here import here, pick
 from ralphloop.cli.output import say
 from ralphloop.cli.person import require_person
-from ralphloop.domain.model import VOUCHED
+from ralphloop.domain.model import PROVEN, VOUCHED
 from ralphloop.store import tasks
 
 
@@ -29,8 +29,9 @@ def run(args: argparse.Namespace) -> int:
     require_person(place.env, "vouching for a task")
     with opened(pick(place, args.loop)) as book:
         task = book.task(args.id)
-        if book.ledger.state(task) == VOUCHED:
-            say(f"{args.id} is vouched for already. {tally_line(book.work())}")
+        state = book.ledger.state(task)
+        if state in (PROVEN, VOUCHED):
+            say(f"{args.id} is {state} already. {tally_line(book.work())}")
             return 0
         book.ledger.note(args.id, state=VOUCHED)
         if not task.done:

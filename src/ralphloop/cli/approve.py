@@ -13,6 +13,7 @@ from ralphloop.cli.errors import UserError
 from ralphloop.cli.here import UNDER_WAY, Here, here, must_go_on, pick
 from ralphloop.cli.output import say, say_json
 from ralphloop.cli.person import require_person
+from ralphloop.domain.model import PAUSED
 from ralphloop.evidence import approval, protect
 from ralphloop.store import approvals, pins, shelf, tasks
 from ralphloop.store.lock import BusyError
@@ -150,6 +151,8 @@ def _what_next(name: str, loop: LoopFiles | None) -> str:
     state = state_of(loop)
     if state.live and state.owner:
         return f"{name} goes on: send its session any message if it waits."
+    if state.state == PAUSED:
+        return f"{name} is still paused; `ralphloop resume {name}` goes on."
     return f"{name} is {state.outcome or state.state}."
 
 

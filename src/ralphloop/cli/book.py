@@ -38,7 +38,7 @@ class Book:
 
     def guard(self) -> list[str]:
         """Put the pinned criteria back before a claim is judged by them; what there is to say about it."""
-        self.tasks, notes = tasks.guarded(self.loop, self.ledger)
+        self.tasks, notes = tasks.with_pins(self.loop, self.ledger)
         return notes
 
     def place(self, task_id: str) -> int:

@@ -108,7 +108,7 @@ def _settle(args: argparse.Namespace, loop: LoopFiles, prover: Prover) -> int:
         show(loop, book.state, book.work())
         if not refused:
             return _tell(
-                args, book, f"{args.id} is {_SAID[book.ledger.state(book.task(args.id))]}. ", changed=True
+                args, book, f"{args.id} is {_said(book.ledger.state(book.task(args.id)))}. ", changed=True
             )
         first = refused[0]
         ran = f"`{first.command}` " if first.command else ""
@@ -116,6 +116,10 @@ def _settle(args: argparse.Namespace, loop: LoopFiles, prover: Prover) -> int:
         said = "\n".join([f"{args.id} is not done: {ran}{first.why}.", *tail, ""])
         _tell(args, book, said, changed=False, why=first.why, tail=first.tail)
     return 1
+
+
+def _said(state: str) -> str:
+    return _SAID.get(state, state)
 
 
 def _tell(

@@ -134,15 +134,15 @@ def _decide(event: StopEvent, loop: LoopFiles, call: find.Call, account: Account
     for rule, said in stop.trace:
         account.ask(rule, said or "–")
     if answer is not None and account.decision is None:
-        account.pending = "; ".join(waiting_commands(loop))
+        account.pending = "; ".join(commands_to_run(loop))
     if account.decision is not None and account.decision.rule == "request":
         account.ask("request", f"allow: the person asked for a {loop.request()}")
     return None
 
 
-def waiting_commands(loop: LoopFiles) -> list[str]:
+def commands_to_run(loop: LoopFiles) -> list[str]:
     """What the checks of the tasks that are done would run."""
-    listed = tasks.parse_source(loop.record)
+    listed = tasks.with_pins(loop, loop.load_ledger())[0]
     return list(dict.fromkeys(text for task in listed.tasks if task.done for text in task.verify))
 
 

@@ -13,7 +13,7 @@ from ralphloop.cli.here import Here, here, must_go_on, pick
 from ralphloop.cli.output import say
 from ralphloop.cli.person import require_person
 from ralphloop.cli.start import session_id
-from ralphloop.domain.model import LIMIT, LoopState
+from ralphloop.domain.model import BUDGET, LIMIT, LoopState
 from ralphloop.domain.prompt import turns
 from ralphloop.store import arming
 from ralphloop.store.lock import BusyError
@@ -77,6 +77,7 @@ def _check_limits(limits: dict[str, float], place: Here, loop: LoopFiles, state:
     higher = allowance.raised(loop.record.limits, limits)
     if higher:
         require_person(place.env, f"a higher limit ({', '.join(higher)})")
+    _check_budget(limits, loop, state)
     new = limits.get("iterations")
     most = int(loop.record.limits.iterations if new is None else new)
     if state.iteration < most or (new is None and state.outcome != LIMIT):
@@ -86,6 +87,17 @@ def _check_limits(limits: dict[str, float], place: Here, loop: LoopFiles, state:
         f"{loop.record.name} has used {state.iteration} of {most} iterations; "
         f"`ralphloop resume {loop.record.name} --max-iterations N` goes on, N at least {least}."
     )
+
+
+def _check_budget(limits: dict[str, float], loop: LoopFiles, state: LoopState) -> None:
+    """A budget that is used up ends the loop again at its next stop."""
+    if state.outcome != BUDGET:
+        return
+    if not {"tokens", "cost_usd", "task_tokens", "task_cost_usd"} & set(limits):
+        raise UserError(
+            f"{loop.record.name} has used its budget ({state.detail}); `ralphloop resume {loop.record.name}` "
+            "with a higher --max-tokens or --max-cost goes on."
+        )
 
 
 def _owner(args: argparse.Namespace, place: Here, loop: LoopFiles) -> str | None:

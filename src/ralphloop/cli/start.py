@@ -14,7 +14,7 @@ from ralphloop.cli.errors import UserError
 from ralphloop.cli.here import Here, here
 from ralphloop.cli.output import say, say_json
 from ralphloop.domain.ledger import Ledger, name_tasks
-from ralphloop.domain.model import APPROVE, FEATURES, LoopState, TaskList
+from ralphloop.domain.model import APPROVE, CANCELLED, ENDED, FEATURES, LoopState, TaskList
 from ralphloop.domain.prompt import line
 from ralphloop.domain.survey import survey
 from ralphloop.domain.worklist import Worklist
@@ -80,7 +80,7 @@ def run(args: argparse.Namespace) -> int:
         if check.fatal:
             raise UserError(f"the loop could not run: {check.told}")
     limits = allowance.given(args)
-    before = terms.not_weaker(place, source, listed, limits=limits)
+    before, limits = terms.of_loop_before(place, source, limits=limits)
     unprotected = terms.unprotected(source, listed)
     allowed = terms.approved_now(args, place, source, listed=listed)
     loop = _arm(args, place, source, session=session, limits=limits)
@@ -88,7 +88,7 @@ def run(args: argparse.Namespace) -> int:
         terms.carry_over(loop, before)
     if allowed:
         loop.journal("approve", commands=allowed, by="--yes" if args.yes else "terminal")
-    protected = protect.pin(loop, source.root)
+    protected = _pin_protected(loop)
     _record_interpreter(place)
     if source.layout == FEATURES:
         show(loop, state_of(loop))
@@ -178,6 +178,16 @@ def _arm(
         raise _taken(source, error.record) from None
 
 
+def _pin_protected(loop: LoopFiles) -> int:
+    try:
+        return protect.pin(loop, loop.record.root)
+    except OSError as error:
+        state = state_of(loop)
+        state.state, state.outcome, state.detail = ENDED, CANCELLED, "the protected files cannot be kept"
+        loop.rest(state)
+        raise UserError(f"the protected files cannot be kept, and nothing started: {error}.") from None
+
+
 def _record_interpreter(place: Here) -> None:
     """The shell guard starts this Python: the one on the client's PATH may be another, or none."""
     if not sys.executable:
@@ -196,6 +206,14 @@ def _tell(loop: LoopFiles, listed: TaskList, checks: list[precheck.Check], *, pr
     record, state = loop.record, state_of(loop)
     say(f"Loop {record.id}: {_done(listed)}/{len(listed.tasks)} done, {allowance.told(record.limits)}.")
     say(_binding(record, state))
+    bare = [task.id or task.title for task in listed.tasks if not task.verify and not task.done]
+    if bare:
+        said = (
+            "no task has a check"
+            if len(bare) == len(listed.tasks)
+            else "no check: " + line(", ".join(bare), 60)
+        )
+        say(f"! {said}; what the agent says is done counts as unverified there.")
     if protected:
         say(f"{protected} protected files are kept as they are now.")
     if record.unapproved:

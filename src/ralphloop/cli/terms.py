@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 
 from ralphloop.agents.presence import agent_in
 from ralphloop.cli import allowance, consent
@@ -11,11 +12,10 @@ from ralphloop.cli.here import Here, last_over
 from ralphloop.cli.person import require_person
 from ralphloop.domain.model import COMPLETE, TaskList
 from ralphloop.evidence import globs
-from ralphloop.store import approvals, files, pins
+from ralphloop.store import approvals, files, pins, tasks
 from ralphloop.store.loop import LoopFiles
 from ralphloop.store.shelf import Shelf
 from ralphloop.tasklists import feature_list
-from ralphloop.tasklists.registry import layout as layout_of
 from ralphloop.tasklists.registry import own_file
 from ralphloop.tasklists.source import Source
 from ralphloop.views.snapshot import state_of
@@ -25,33 +25,37 @@ def commands(listed: TaskList) -> set[str]:
     return {command for task in listed.tasks for command in task.verify}
 
 
-def not_weaker(
-    place: Here, source: Source, listed: TaskList, *, limits: dict[str, float]
-) -> LoopFiles | None:
-    """An agent may begin anew what it cancelled, but not with fewer checks or more to spend: the loop before,
-    if what that used is not to be had again."""
+def of_loop_before(
+    place: Here, source: Source, *, limits: dict[str, float]
+) -> tuple[LoopFiles | None, dict[str, float]]:
+    """An agent may begin anew what it cancelled, on the same terms: the loop before, and its limits, lowered
+    where that was asked for."""
     before = last_over(place, source) if agent_in(place.env) else None
     if before is None or state_of(before).outcome == COMPLETE:
-        return None
+        return None, limits
     higher = allowance.raised(before.record.limits, limits)
     if higher:
         require_person(place.env, f"a higher limit ({', '.join(higher)})")
-    role = pins.role_of(source.layout)
     pinned = pins.pinned(before)
-    if pinned is not None:
-        was = layout_of(source.layout).parse({"state": None, role: pinned})
-        if commands(was) - commands(listed):
-            require_person(place.env, f"a loop over {source.name} without its checks")
-    return before if before.record.session == place.session else None
+    texts = tasks.read_source(source)[1]
+    if pinned is not None and pins.weakened(source.layout, pinned, texts):
+        require_person(place.env, f"a loop over {source.name} with other criteria than before")
+    kept = {name: value for name, value in before.record.limits.to_json().items() if value}
+    return before, {**kept, **limits}
 
 
 def carry_over(loop: LoopFiles, before: LoopFiles) -> None:
-    """The turns and the time that the session used in the loop before count in this one."""
+    """What the session used in the loop before counts in this one: turns, time, tokens and dollars."""
+    if before.record.session != loop.record.session:
+        return
     used = state_of(before)
     with loop.lock():
         state = state_of(loop)
         state.iteration, state.elapsed_s = used.iteration, used.elapsed_s
         loop.save(state, durable=True)
+        spent = files.read_quietly(os.path.join(before.kept, "usage.json"))
+        if spent is not None:
+            files.write_text(os.path.join(loop.kept, "usage.json"), spent)
 
 
 def unprotected(source: Source, listed: TaskList) -> list[str]:

@@ -9,9 +9,11 @@ from ralphloop.cli.errors import UserError
 from ralphloop.cli.here import Here, here, pick
 from ralphloop.cli.output import say, say_json
 from ralphloop.domain.model import Task
-from ralphloop.evidence import prove
+from ralphloop.evidence.checker import GREEN, Verdict
 from ralphloop.evidence.origin import Origin, client_in
 from ralphloop.evidence.prove import Prover
+
+TAIL_LINES = 20
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -37,19 +39,19 @@ def run(args: argparse.Namespace) -> int:
         chosen = _chosen(args, book)
         prover = _prover(book, place, quiet=args.json)
         waiting = prover.plan_tasks(chosen, book.state)
-    if waiting:
+    if waiting and not args.all:
         raise UserError(
             f"the checks of {', '.join(waiting)} are not approved; `ralphloop approve` shows them."
         )
     prover.run()
     touched = [f"{entry.path} ({entry.what})" for entry in prover.touched]
-    verdicts = prover.verdicts()
     if args.json:
-        say_json({"loop": loop.record.id, "protected": touched,
-                  "tasks": {task: verdict._asdict() for task, verdict in verdicts.items()}})  # fmt: skip
+        tasks = {task: verdict._asdict() for task, verdict in prover.verdicts.items()}
+        say_json({"loop": loop.record.id, "protected": touched, "unapproved": waiting, "tasks": tasks})
     else:
-        _tell(verdicts, touched)
-    return 0 if verdicts and all(verdict.state == prove.GREEN for verdict in verdicts.values()) else 1
+        _tell(prover.verdicts, waiting=waiting)
+    green = all(verdict.state == GREEN for verdict in prover.verdicts.values())
+    return 0 if prover.verdicts and green and not waiting else 1
 
 
 def _chosen(args: argparse.Namespace, book: Book) -> list[Task]:
@@ -71,12 +73,12 @@ def _prover(book: Book, place: Here, *, quiet: bool) -> Prover:
     )
 
 
-def _tell(verdicts: dict[str, prove.Verdict], touched: list[str]) -> None:
+def _tell(verdicts: dict[str, Verdict], *, waiting: list[str]) -> None:
     for task, verdict in verdicts.items():
-        if verdict.state == prove.RED:
-            end = verdict.tail.rstrip("\n").split("\n")[-20:]
-            say(f"✗ {task}: {verdict.why}", *(f"    {line}" for line in end if line))
-        else:
+        if verdict.state == GREEN:
             say(f"✓ {task}: green")
-    if touched:
-        say("Protected files were put back: " + ", ".join(touched))
+            continue
+        end = verdict.tail.rstrip("\n").split("\n")[-TAIL_LINES:]
+        say(f"✗ {task}: {verdict.why or 'not run'}", *(f"    {line}" for line in end if line))
+    for task in waiting:
+        say(f"- {task}: not approved, not run; `ralphloop approve` shows its checks")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ralphloop.domain.model import BUDGET, LIMIT, PAUSED, STALLED, Limits
+from ralphloop.domain.model import ARMED, BUDGET, LIMIT, PAUSED, STALLED, Limits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def iteration_limit(total: int, explicit: Iterable[Optional[int]] = ()) -> int:
 
 def tick(loop: LoopState, now: float) -> None:
     """Count running time since the last look; a clock that runs backwards takes nothing back."""
-    if loop.seen_at and loop.state != PAUSED:
+    if loop.seen_at and loop.state not in (PAUSED, ARMED):
         loop.elapsed_s += max(0.0, now - loop.seen_at)
     loop.seen_at = now
 

@@ -16,7 +16,7 @@ COMMANDS_MAX = 2_000  # characters of commands that a message can show
 class Refusal:
     """A task that was claimed, or was closed, and whose check says otherwise."""
 
-    __slots__ = ("again", "command", "evidence", "tail", "task", "why")
+    __slots__ = ("again", "command", "tail", "task", "why")
 
     def __init__(
         self,
@@ -25,7 +25,6 @@ class Refusal:
         why: str,
         command: str = "",
         tail: str = "",
-        evidence: str = "",
         again: bool = False,
     ) -> None:
         self.task = task
@@ -34,7 +33,6 @@ class Refusal:
         self.why = why
         self.command = command
         self.tail = tail
-        self.evidence = evidence
 
     def told(self, room: int) -> str:
         """For the agent: what was run, how it ended, and the end of what it printed."""
@@ -52,7 +50,8 @@ class Refusal:
 class Results:
     """What is known of the checks of one stop so far."""
 
-    __slots__ = ("blocked", "commands", "digest", "final", "proven", "refused", "unfinished", "waiting")
+    __slots__ = ("blocked", "commands", "digest", "final", "proven", "refused", "trouble", "unfinished",
+                 "waiting")  # fmt: skip
 
     def __init__(self) -> None:
         self.proven: list[str] = []
@@ -63,6 +62,8 @@ class Results:
         self.waiting: list[str] = []
         self.commands: list[str] = []
         self.digest = ""
+        # why the checks could not be run at all
+        self.trouble = ""
         # whether pinned checks are among them: then nothing can be proven
         self.blocked = False
         # everything was green once more, after the last claim

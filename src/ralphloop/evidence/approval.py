@@ -40,7 +40,10 @@ def approve(
     if adopt is not None:
         pins.pin(loop, adopt)
     loop.record.unapproved = bool(waiting(loop))
-    loop.journal("approve", commands=allowed, by=by, digest=digest(allowed))
+    adopted = adopt is not None
+    loop.journal(
+        "approve", commands=allowed, by=by, digest=digest(allowed) if allowed else "", adopted=adopted
+    )
     state = loop.load()
     if state is not None and state.state == PAUSED and state.outcome == NEEDS_APPROVAL:
         arming.take_up(loop, state)

@@ -24,8 +24,11 @@ class Touched(NamedTuple):
     restored: bool
 
 
-class ChangedError(Exception):
+class ChangedError(OSError):
     """A file changed after it was looked at."""
+
+    def __init__(self) -> None:
+        super().__init__("a protected file changed while it was looked at; try again")
 
 
 class Protected:
@@ -146,7 +149,7 @@ class Protected:
         if not is_link and (not mode or digest_of(self._copy(digest)) != _content(digest)):
             return False
         place = os.path.join(self._folder, path)
-        self._clear_the_way(path, through_links="@" in digest)
+        self._clear_the_way(path, through_links=not is_link and "@" in digest)
         if not files.inside(os.path.dirname(place), self._folder):
             return False
         files.make_folder(os.path.dirname(place))
@@ -195,5 +198,9 @@ def patterns_in(layout: str, texts: Mapping[str, str | None]) -> list[str]:
 
 
 def pin(loop: LoopFiles, folder: str) -> int:
-    """Keep the protected files as they are now."""
-    return Protected(loop, folder).pin(patterns_of(loop))
+    """Keep the protected files as they are now; one that is being written gets a second look."""
+    protected, patterns = Protected(loop, folder), patterns_of(loop)
+    try:
+        return protected.pin(patterns)
+    except ChangedError:
+        return protected.pin(patterns)

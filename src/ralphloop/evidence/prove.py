@@ -1,10 +1,8 @@
-"""The checks of one stop or one command: which are due, run within one time budget, and what follows."""
+"""The proof of one stop or one command: which checks are due, and what follows from their verdicts."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
 
 from ralphloop.domain.ledger import Ledger
 from ralphloop.domain.model import (
@@ -22,32 +20,15 @@ from ralphloop.domain.model import (
     TaskList,
 )
 from ralphloop.domain.proof import Refusal, Results
-from ralphloop.evidence import approval, command, protect, record, tree
+from ralphloop.evidence import approval, protect, record, tree
+from ralphloop.evidence.checker import BUDGET_S, GREEN, RED, UNFINISHED, WAITS, Checker, Due, Verdict, due
 from ralphloop.evidence.origin import Origin
 from ralphloop.store import approvals, tasks
-from ralphloop.store.loop import LoopFiles, iso
+from ralphloop.store.loop import LoopFiles
 
-TIMEOUT_S = 120.0  # of one command, unless its task says otherwise
-BUDGET_S = 300.0  # of one stop; the client waits for the hook a little longer than this
 CLAIMS_MAX = 50  # claims judged in one stop
+TOUCHED_SHOWN = 8
 UNREADABLE = "the list"  # in the place of tasks that could not be looked at
-WAITS, GREEN, RED, UNFINISHED = "waits", "green", "red", "unfinished"
-
-
-class Due(NamedTuple):
-    """A task with the commands that must be green."""
-
-    task: str
-    commands: tuple[str, ...]
-    timeout_s: float
-
-
-class Verdict(NamedTuple):
-    state: str
-    command: str = ""
-    why: str = ""
-    tail: str = ""
-    evidence: str = ""
 
 
 class Prover:
@@ -64,73 +45,74 @@ class Prover:
         say: Callable[[str], None] = lambda text: None,
     ) -> None:
         self.results = Results()
+        self.verdicts: dict[str, Verdict] = {}
+        self.touched: list[protect.Touched] = []
         self._loop = loop
-        self._env = env
-        self._origin = origin
-        self._say = say
         self._folder = tree.folder_for(loop.record.root, cwd)
-        self._deadline = time.monotonic() + budget_s
-        self._budget_s = budget_s
+        self._checker = Checker(loop, folder=self._folder, env=env, origin=origin, budget_s=budget_s, say=say)
         self._due: list[Due] = []
-        self._verdicts: dict[str, Verdict] = {}
-        self._ran: dict[str, Verdict] = {}  # each distinct command once
         self._need = ""
         self._iteration = 0
         self._round = 0
-        self._touched: list[protect.Touched] = []
-        self._tree: tree.Tree | None = None
-        self._known: dict[str, float] = {}
+        self._is_planned = False
 
-    # Planning
+    @property
+    def _is_final(self) -> bool:
+        return self._need == FINAL_RUN
 
     def plan(self, need: str, state: LoopState, *, same_round: bool = False) -> None:
         """Decide what is due: the claimed tasks, or once more everything that is done."""
-        self._need, self._iteration = need, state.iteration
-        self._due, self._verdicts = [], {}
+        self._begin(need, state)
         try:
             listed, ledger = self._listed()
         except (ValueError, OSError):
-            self.results.unfinished = [UNREADABLE]
+            self._is_planned = False
             return
         self._plan_round(state, same_round=same_round)
         waiting = approvals.unapproved(self._loop.shelf, listed)
-        self._note_waiting(listed.tasks, ledger, waiting)
+        self._note_waiting(listed.tasks, ledger, waiting=waiting)
         for task in listed.tasks:
-            if not _is_due(task, ledger, final=need == FINAL_RUN):
+            if not _is_due(task, ledger, final=self._is_final):
                 continue
             if self.results.blocked or set(task.verify) & set(waiting):
-                self._verdicts[task.id] = Verdict(WAITS)
+                self.verdicts[task.id] = Verdict(WAITS)
             else:
-                self._due.append(_due(task))
-        self._in_order()
+                self._due.append(due(task))
+        self._due = self._checker.in_order(self._due)
+        if need == CLAIMS:
+            self.verdicts.update({one.task: Verdict(UNFINISHED) for one in self._due[CLAIMS_MAX:]})
+            del self._due[CLAIMS_MAX:]
 
     def plan_tasks(self, chosen: Sequence[Task], state: LoopState) -> list[str]:
-        """The same for tasks that are named; those whose checks are not approved, and then nothing is due."""
-        self._iteration = state.iteration
+        """The same for tasks that are named; those whose checks are not approved are left out and told."""
+        self._begin("", state)
         allowed = approvals.approved(self._loop.shelf)
         held = [task.id for task in chosen if not allowed.issuperset(task.verify)]
-        self._due, self._verdicts = [] if held else [_due(task) for task in chosen], {}
-        self._in_order()
+        self._due = self._checker.in_order([due(task) for task in chosen if task.id not in held])
         return held
+
+    def _begin(self, need: str, state: LoopState) -> None:
+        self._need, self._iteration, self._round = need, state.iteration, 0
+        self._due, self.verdicts, self.touched = [], {}, []
+        self._is_planned = True
 
     def _listed(self) -> tuple[TaskList, Ledger]:
         """The list as it is judged: with its pinned criteria, whatever the file says at this moment."""
         ledger = self._loop.load_ledger()
-        return tasks.guarded(self._loop, ledger)[0], ledger
+        return tasks.with_pins(self._loop, ledger)[0], ledger
 
     def _plan_round(self, state: LoopState, *, same_round: bool) -> None:
         """A final run that did not fit into one stop goes on at the next, if nothing was done in between."""
-        if self._need != FINAL_RUN:
-            state.final_since = 0
+        if not self._is_final:
+            state.final_round = 0
             return
-        if not (same_round and state.final_since):
-            state.final_since = state.iteration
-        self._round = state.final_since
-        for entry in record.entries(self._loop):
-            if entry.kind == "final" and entry.round == self._round and entry.green:
-                self._ran.setdefault(entry.command, Verdict(GREEN, evidence=entry.id))
+        known = record.entries(self._loop)
+        if not (same_round and state.final_round):
+            state.final_round = 1 + max((entry.round for entry in known), default=0)
+        self._round = state.final_round
+        self._checker.take_as_green([entry for entry in known if entry.round == self._round and entry.green])
 
-    def _note_waiting(self, listed: list[Task], ledger: Ledger, waiting: list[str]) -> None:
+    def _note_waiting(self, listed: list[Task], ledger: Ledger, *, waiting: list[str]) -> None:
         results, wanted = self.results, set(waiting)
         results.commands, results.digest = waiting, approval.digest(waiting)
         settled = (VOUCHED, SKIPPED, SET_ASIDE)
@@ -140,158 +122,89 @@ class Prover:
             results.blocked = bool(pinned)
             results.waiting = [task.id for task in held if ledger.state(task) == CLAIMED]
 
-    def _in_order(self) -> None:
-        """Cheapest known first; what was never run keeps the list's order behind them."""
-        self._known = record.durations(record.entries(self._loop))
-        self._due.sort(key=self._cost)
-        if self._need == CLAIMS:
-            for due in self._due[CLAIMS_MAX:]:
-                self._verdicts[due.task] = Verdict(UNFINISHED)
-            del self._due[CLAIMS_MAX:]
-
-    def _cost(self, due: Due) -> tuple[bool, float]:
-        known = [self._known[text] for text in due.commands if text in self._known]
-        return len(known) < len(due.commands), sum(known) if len(known) == len(due.commands) else 0.0
-
-    # Running
-
     def run(self) -> None:
         """Run what is due; no lock is held meanwhile."""
+        self.results.trouble = ""
         if not self._due:
             return
+        try:
+            self._run()
+        except OSError as error:
+            self.results.trouble = str(error)
+            self.verdicts.update({one.task: Verdict(UNFINISHED) for one in self._due})
+
+    def _run(self) -> None:
         protected = protect.Protected(self._loop, self._folder)
         if not protected.pinned:
             protected.pin(protect.patterns_of(self._loop))
-        self._touched = protected.put_back()
-        if self._touched and self._need != FINAL_RUN:
-            return
-        self._tree = tree.look(self._folder, self._env)
-        for due in self._due:
-            self._verdicts[due.task] = self._judge(due)
-        self._touched += protected.put_back()
+        before = protected.put_back()
+        if before and not self._is_final:
+            self.touched = before
+        else:
+            self.verdicts.update(
+                self._checker.judge(self._due, iteration=self._iteration, round_no=self._round)
+            )
+            self.touched = protected.put_back()
+        if self.touched:
+            self._refuse_touched()
 
-    def _judge(self, due: Due) -> Verdict:
-        """Every command green, or the first that is not."""
-        verdict = Verdict(GREEN)
-        for text in due.commands:
-            if text not in self._ran:
-                ran = self._run_one(text, timeout_s=self._limit(text))
-                if ran.state == UNFINISHED:
-                    return ran
-                self._ran[text] = ran
-            verdict = self._ran[text]
-            if verdict.state == RED:
-                return verdict
-        return verdict
-
-    def _limit(self, text: str) -> float:
-        return max(due.timeout_s for due in self._due if text in due.commands)
-
-    def _run_one(self, text: str, *, timeout_s: float) -> Verdict:
-        left = self._deadline - time.monotonic()
-        fresh = left > 0.95 * self._budget_s  # the first one of this stop has all of the time there is
-        if left <= 0 or (not fresh and left < min(timeout_s, self._known.get(text, 0.0))):
-            return Verdict(UNFINISHED)
-        self._say(text)
-        ran = command.run(text, cwd=self._folder, env=self._env, timeout_s=min(timeout_s, left))
-        if ran.timed_out and left < timeout_s and not fresh:
-            return Verdict(UNFINISHED)
-        evidence = record.add(self._loop, self._facts(text, ran), round_no=self._round)
-        if ran.green:
-            return Verdict(GREEN, evidence=evidence)
-        return Verdict(RED, text, _why(ran, min(timeout_s, left)), ran.tail, evidence)
-
-    def _facts(self, text: str, ran: command.Ran) -> dict[str, Any]:
-        seen = self._tree or tree.Tree(None, None)
-        return {
-            "at": iso(time.time()),
-            "loop": self._loop.record.id,
-            "tasks": [due.task for due in self._due if text in due.commands],
-            "command": text,
-            "cwd": self._folder,
-            "green": ran.green,
-            "exit_code": ran.exit_code,
-            "signal": ran.signal,
-            "timed_out": ran.timed_out,
-            "duration_s": round(ran.duration_s, 3),
-            "output_bytes": ran.size,
-            "output_sha256": ran.digest,
-            "output_tail": ran.tail,
-            "head": seen.head,
-            "tree": seen.digest,
-            "client": self._origin.client,
-            "model": self._origin.model,
-            "session": self._origin.session,
-            "iteration": self._iteration,
-            "kind": "final" if self._need == FINAL_RUN else self._origin.kind,
-        }
-
-    # What follows
+    def _refuse_touched(self) -> None:
+        named = ", ".join(f"{entry.path} ({entry.what})" for entry in self.touched[:TOUCHED_SHOWN])
+        is_back = all(entry.restored for entry in self.touched)
+        why = f"protected files were touched: {named}; " + (
+            "it is as it was again" if is_back else "put it back"
+        )
+        self.verdicts.update({one.task: Verdict(RED, why=why) for one in self._due})
 
     def settle(self, state: LoopState) -> None:
         """Turn back what is not proven, in the agent's own file, and note the rest."""
         try:
             listed, ledger = self._listed()
         except (ValueError, OSError):
-            self.results.unfinished = [UNREADABLE]  # it broke while the checks ran: judged when it is back
+            self._is_planned = False
+        if not self._is_planned:
+            self.results.unfinished = [UNREADABLE]  # it broke meanwhile: judged when it can be read again
             return
         places = {task.id: place for place, task in enumerate(listed.tasks) if task.done}
-        if self._touched and self._need != FINAL_RUN:
-            self._refuse_touched()
         reopen = []
         self.results.unfinished = []
-        for task, verdict in self._verdicts.items():
-            if task not in places:
-                continue  # it was reopened, or taken away, while its check ran
+        for task, verdict in self.verdicts.items():
+            known = ledger.tasks.get(task, {}).get("state", "")
+            if task not in places or known == VOUCHED:
+                continue  # it was reopened, or the person vouched for it, while its check ran
             if verdict.state == RED:
                 reopen.append(places[task])
-            self._note(task, verdict, ledger)
+            self._note(task, verdict, ledger=ledger, known=known)
         tasks.mark(self._loop.record, reopen, done=False)
-        self.results.final = self._need == FINAL_RUN and not (self.results.unfinished or reopen)
+        self.results.final = self._is_final and not (self.results.unfinished or reopen)
+        if reopen:
+            state.final_round = 0
         state.ledger += 1
         self._loop.save_ledger(ledger)
 
-    def _refuse_touched(self) -> None:
-        named = ", ".join(f"{entry.path} ({entry.what})" for entry in self._touched[:8])
-        put_back = (
-            "it is as it was again" if all(entry.restored for entry in self._touched) else "put it back"
-        )
-        why = f"protected files were touched: {named}; {put_back}"
-        for due in self._due:
-            self._verdicts[due.task] = Verdict(RED, why=why)
-
-    def _note(self, task: str, verdict: Verdict, ledger: Ledger) -> None:
-        results, final = self.results, self._need == FINAL_RUN
-        known = ledger.tasks.get(task, {}).get("state", "")
-        if verdict.state == GREEN and not verdict.evidence and not final:
+    def _note(self, task: str, verdict: Verdict, *, ledger: Ledger, known: str) -> None:
+        if verdict.state == GREEN and not verdict.evidence and not self._is_final:
             ledger.note(task, state=UNVERIFIED)  # nothing was run: it only kept its hands off protected files
-        elif verdict.state == GREEN and (not final or known == UNVERIFIED):
+        elif verdict.state == GREEN and (not self._is_final or known == UNVERIFIED):
             ledger.note(task, state=PROVEN, evidence=verdict.evidence)
             ledger.drop(task, "why")
-            results.proven.append(task)
-            self._loop.journal("proven", task=task, evidence=verdict.evidence, final=final)
+            self.results.proven.append(task)
+            self._loop.journal("proven", task=task, evidence=verdict.evidence, final=self._is_final)
         elif verdict.state == RED:
             ledger.reopen(task)
             ledger.note(task, why=verdict.why)
-            results.refused.append(self._refusal(task, verdict))
+            self.results.refused.append(self._refusal(task, verdict))
         elif verdict.state == UNFINISHED:
-            results.unfinished.append(task)
-        elif verdict.state == WAITS and self._loop.record.layout != FEATURES and not final:
+            self.results.unfinished.append(task)
+        elif verdict.state == WAITS and self._loop.record.layout != FEATURES and not self._is_final:
             ledger.note(task, state=UNVERIFIED)
 
     def _refusal(self, task: str, verdict: Verdict) -> Refusal:
-        again = self._need == FINAL_RUN
         facts = {"task": task, "command": verdict.command, "evidence": verdict.evidence}
-        self._loop.journal("refused", detail=verdict.why, final=again, **facts)
-        return Refusal(task, why=verdict.why, command=verdict.command, tail=verdict.tail,
-                       evidence=verdict.evidence, again=again)  # fmt: skip
-
-    def verdicts(self) -> dict[str, Verdict]:
-        return self._verdicts
-
-    @property
-    def touched(self) -> list[protect.Touched]:
-        return self._touched
+        self._loop.journal("refused", detail=verdict.why, final=self._is_final, **facts)
+        return Refusal(
+            task, why=verdict.why, command=verdict.command, tail=verdict.tail, again=self._is_final
+        )
 
 
 def _is_due(task: Task, ledger: Ledger, *, final: bool) -> bool:
@@ -299,13 +212,3 @@ def _is_due(task: Task, ledger: Ledger, *, final: bool) -> bool:
     if not task.done or (final and not task.verify):
         return False
     return said != VOUCHED if final else said == CLAIMED
-
-
-def _due(task: Task) -> Due:
-    return Due(task.id, tuple(dict.fromkeys(task.verify)), min(task.timeout_s or TIMEOUT_S, BUDGET_S))
-
-
-def _why(ran: command.Ran, limit_s: float) -> str:
-    if ran.timed_out:
-        return f"ran into its time limit of {limit_s:.0f} s"
-    return f"was ended by signal {ran.signal}" if ran.exit_code is None else f"exited with {ran.exit_code}"

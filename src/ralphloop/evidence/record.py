@@ -78,15 +78,30 @@ def _index(loop: LoopFiles) -> str:
 
 
 def entries(loop: LoopFiles) -> list[Entry]:
-    """What was recorded, oldest first; a line that cannot be read is passed over."""
-    found = []
+    """What was recorded, oldest first."""
+    return read_index(loop)[0]
+
+
+def read_index(loop: LoopFiles) -> tuple[list[Entry], int]:
+    """The same, and how many lines of the index cannot be read."""
+    found, bad = [], 0
     for raw in (files.read_quietly(_index(loop)) or "").splitlines():
         try:
             data = jsontext.parse_object(raw)
+        except ValueError:
+            data = {}
+        if _is_sound(data):
             found.append(Entry(**{name: data[name] for name in Entry._fields}))
-        except (ValueError, KeyError):
-            continue
-    return found
+        else:
+            bad += 1
+    return found, bad
+
+
+def _is_sound(data: dict[str, Any]) -> bool:
+    """Whether each value is of its kind: the index is read again before it is believed."""
+    kinds: dict[str, Any] = {"tasks": list, "green": bool, "duration_s": (int, float), "round": int}
+    named = all(isinstance(data.get(name), kinds.get(name, str)) for name in Entry._fields)
+    return named and all(isinstance(task, str) for task in data["tasks"])
 
 
 def load(loop: LoopFiles, evidence_id: str) -> dict[str, Any] | None:

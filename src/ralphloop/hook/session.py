@@ -118,7 +118,7 @@ def _last_words(state: LoopState, event: StopEvent) -> tuple[str, str, Optional[
 def _prompt_submit(payload: Mapping[str, Any], event: StopEvent, call: find.Call) -> str:
     typed = wire.text(payload, "prompt")
     mine = find.held(event, call)
-    if typed.startswith("/") and typed.split()[0] in APPROVE.values():
+    if typed.startswith("/") and typed.split()[0] in [APPROVE[name] for name in call.layouts]:
         return _approve(mine, typed, event, call)
     if mine is not None:
         return _after_interrupt(mine, event, call) if call.serves(mine) else ""

@@ -68,6 +68,8 @@ class Stop:
             self._settled = True
             if state.state != ENDED and not self.loop.request():
                 self.checks.settle(state)
+            if self.checks.results.trouble:
+                self.notes.append("The checks cannot run: %s." % self.checks.results.trouble)
         turn = self._turn(state)
         while True:
             self.trace.clear()

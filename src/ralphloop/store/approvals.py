@@ -29,6 +29,9 @@ def approved(here: Shelf) -> frozenset[str]:
 
 def approve(here: Shelf, commands: Iterable[str], *, by: str) -> None:
     """Add to what may run; what was approved for another folder of this name is forgotten."""
+    if _is_within_reach(here):
+        told = "the state directory lies inside the repository, so approvals in it do not count; unset "
+        raise OSError(22, told + "XDG_STATE_HOME or move it", here.home)
     with here.lock():
         known = approved(here)
         old = _load(here).get("commands") if known else None

@@ -166,7 +166,8 @@ def bind(record: Record, here: Shelf, *, session: str, writes: bool = True) -> O
     with loop.lock():
         state = loop.load()
         if state is not None:
-            state.owner, state.state, state.since = session, RUNNING, iso(time.time())
+            now = time.time()
+            state.owner, state.state, state.since, state.seen_at = session, RUNNING, iso(now), now
             loop.save(state, durable=True)
             loop.journal("bind", session=session)
     return loop
@@ -213,7 +214,7 @@ def _open_window(state: LoopState, *, anew: bool) -> None:
     state.no_progress = state.same_replies = state.empty_replies = state.quiet_replies = 0
     state.pending = ""
     state.phase_turns, state.told, state.restored = {}, [], False
-    state.denied, state.final_since = {}, 0
+    state.denied, state.final_round = {}, 0
 
 
 def _take_back(loop: LoopFiles, state: LoopState) -> None:

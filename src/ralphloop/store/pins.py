@@ -48,6 +48,11 @@ def pinned(loop: LoopFiles) -> Optional[str]:
     return files.read_quietly(_place(loop))
 
 
+def weakened(layout: str, original: str, texts: Texts) -> bool:
+    """Whether criteria were changed or removed; tasks may have been added."""
+    return bool(layout_of(layout).restore(texts, {role_of(layout): original}).faults)
+
+
 def differs(layout: str, original: str, texts: Texts) -> bool:
     """Whether a list has other criteria than the pinned ones, or more tasks."""
     found = layout_of(layout).restore(texts, {role_of(layout): original})

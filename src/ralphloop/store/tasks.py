@@ -107,7 +107,7 @@ def _take_in(
     return survey(tasks, ledger)
 
 
-def guarded(loop: LoopFiles, ledger: Ledger) -> tuple[TaskList, list[str]]:
+def with_pins(loop: LoopFiles, ledger: Ledger) -> tuple[TaskList, list[str]]:
     """The list with its pinned criteria in place, and what that took; for a command that judges a claim."""
     texts = read_texts(loop.record.paths, TRUTH[loop.record.layout])
     if all(text is None for text in texts.values()):

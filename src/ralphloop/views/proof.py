@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -55,10 +54,7 @@ class Checked(NamedTuple):
 
 
 def checked(loop: LoopFiles) -> Checked:
-    entries = record.entries(loop)
-    sound = [entry for entry in entries if _is_sound(entry)]
-    index = files.read_quietly(os.path.join(loop.kept, "evidence.jsonl")) or ""
-    bad = sum(1 for raw in index.splitlines() if raw.strip()) - len(sound)
+    sound, bad = record.read_index(loop)
     faults = [f"{bad} lines of the evidence's index cannot be read"] if bad else []
     checks = [_check(loop, entry) for entry in sound]
     for state in (record.ALTERED, record.MISSING):
@@ -68,16 +64,6 @@ def checked(loop: LoopFiles) -> Checked:
     strange = [name for name in files.names(loop.path("evidence")) if name not in known]
     faults += [f"files in evidence/ that ralphloop did not record: {_some(strange)}"] if strange else []
     return Checked(tuple(checks), tuple(faults))
-
-
-def _is_sound(entry: record.Entry) -> bool:
-    """Whether a line of the index has the kinds of values that one must have."""
-    values: tuple[object, ...] = (entry.id, entry.at, entry.command, entry.kind)
-    tasks: object = entry.tasks
-    took: object = entry.duration_s
-    return (
-        all(isinstance(v, str) for v in values) and isinstance(tasks, list) and isinstance(took, (int, float))
-    )
 
 
 def _check(loop: LoopFiles, entry: record.Entry) -> Check:

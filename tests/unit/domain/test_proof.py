@@ -7,7 +7,7 @@ import pytest
 from ralphloop.domain import proof
 from ralphloop.domain.proof import Refusal, Results, told
 
-RED = Refusal("F1", why="exited with 1", command="make test", tail="one\ntwo\n", evidence="0001-F1")
+RED = Refusal("F1", why="exited with 1", command="make test", tail="one\ntwo\n")
 
 
 def test_a_refusal_tells_command_end_and_output():

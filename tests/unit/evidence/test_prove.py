@@ -340,7 +340,7 @@ def test_named_tasks_are_run_only_if_all_of_them_are_approved(checked):
     assert prover.plan_tasks(listed, checked.state) == []
     prover.run()
     assert checked.ran() == ["echo a", "echo b"]
-    assert {name: verdict.state for name, verdict in prover.verdicts().items()} == {
+    assert {name: verdict.state for name, verdict in prover.verdicts.items()} == {
         "F1": "green",
         "F2": "green",
     }
@@ -370,4 +370,16 @@ def test_a_final_run_puts_protected_files_back_and_goes_on(checked):
     (checked.root / "tests" / "a").write_text("b")
     prover = checked.prove(FINAL_RUN)
     assert prover.results.final
-    assert [entry.path for entry in prover.touched] == ["tests/a"]
+    assert (checked.root / "tests" / "a").read_text() == "a"
+
+
+def test_a_final_run_that_touches_protected_files_itself_is_refused(checked):
+    checked.begin(task("F1", "test -f go || echo b > tests/a"), protect=["tests"])
+    (checked.root / "tests").mkdir()
+    (checked.root / "tests" / "a").write_text("a")
+    (checked.root / "go").write_text("")
+    assert checked.prove().results.proven == ["F1"]
+    (checked.root / "go").unlink()
+    prover = checked.prove(FINAL_RUN)
+    assert not prover.results.final
+    assert "tests/a (changed)" in prover.results.refused[0].why
