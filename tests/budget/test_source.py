@@ -23,6 +23,7 @@ EXCEPTIONS = {
     ("domain/jsontext.py", "json.encoder", ""): "an interpreter without that scanner",
     ("domain/jsontext.py", "json", "_explain"): "only for text that does not parse",
     ("store/lock.py", "msvcrt", "_lock_first_byte"): "Windows",
+    ("store/repair.py", "shutil", "_move"): "only for a file on another file system",
     ("store/approvals.py", "ctypes", "_made_at"): "only for a list with checks",
     ("store/approvals.py", "pwd", "_own_home"): "only for a list with checks",
     ("hook/main.py", "traceback", "_report"): "only for a bug of ours",

@@ -109,14 +109,18 @@ def cli_env(found: LoopProject, env: Mapping[str, str] | None = None) -> dict[st
 
 
 def cli(
-    found: LoopProject, *words: str, env: Mapping[str, str] | None = None, cwd: Path | None = None
+    found: LoopProject,
+    *words: str,
+    env: Mapping[str, str] | None = None,
+    cwd: Path | None = None,
+    stdin: str = "",
 ) -> subprocess.CompletedProcess[str]:
     """The command line in a terminal of the person's own, unless the environment says otherwise."""
     return subprocess.run(
         cli_argv(*words),
         env=cli_env(found, env),
         cwd=cwd or found.root,
-        stdin=subprocess.DEVNULL,
+        input=stdin,
         capture_output=True,
         text=True,
         timeout=60,

@@ -19,6 +19,7 @@ AGENT_TOOLS = {
     "CURSOR_AGENT": "Cursor",
     "OPENCODE": "OpenCode",
     "AI_AGENT": "a coding agent",
+    "RALPHLOOP_CHECK": "a check",
 }
 
 

@@ -96,7 +96,7 @@ def raised(old: Limits, new: dict[str, float]) -> list[str]:
 
 def shown(name: str, value: float) -> str:
     if name == "time_s":
-        return duration(value) if value >= 60 else f"{value:.0f} s"
+        return duration(value)
     if name.endswith("usd"):
         return f"${value:.2f}"
     return "no limit" if name == "iterations" and value >= UNLIMITED else f"{value:.0f}"

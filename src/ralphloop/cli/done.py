@@ -20,7 +20,6 @@ _SAID = {
     PROVEN: "proven",
     UNVERIFIED: "marked done (unverified: it has no check that ralphloop runs)",
     CLAIMED: "claimed: its check goes on at the next stop",
-    OPEN: "open again",
 }
 
 
@@ -106,10 +105,12 @@ def _settle(args: argparse.Namespace, loop: LoopFiles, prover: Prover) -> int:
         loop.save(book.state)
     with opened(loop) as book:
         show(loop, book.state, book.work())
+        state = book.ledger.state(book.task(args.id))
+        if not refused and state == OPEN:
+            _tell(args, book, f"{args.id} is open: a stop refused the claim meanwhile. ", changed=False)
+            return 1
         if not refused:
-            return _tell(
-                args, book, f"{args.id} is {_said(book.ledger.state(book.task(args.id)))}. ", changed=True
-            )
+            return _tell(args, book, f"{args.id} is {_said(state)}. ", changed=True)
         first = refused[0]
         ran = f"`{first.command}` " if first.command else ""
         tail = first.tail.rstrip("\n").split("\n")[-TAIL_LINES:] if not args.json else []

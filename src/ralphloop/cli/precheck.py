@@ -55,8 +55,8 @@ def _bring_it(plugin: str) -> str:
     """How a session gets the hook: with --launch, or with the plugin where its folder is at hand."""
     folder = os.path.normpath(os.path.join(PACKAGE, "..", "..", "plugins", plugin))
     if not os.path.isdir(folder):
-        return "start with --launch"
-    return f"start with --launch, or `claude --plugin-dir {shlex.quote(folder)}`"
+        return "cancel it and start with --launch, which brings the hook along"
+    return f"begin the session with `claude --plugin-dir {shlex.quote(folder)}` (or use --launch next time)"
 
 
 def _writable(source: Source) -> Check:

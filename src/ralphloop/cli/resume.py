@@ -15,7 +15,7 @@ from ralphloop.cli.person import require_person
 from ralphloop.cli.start import session_id
 from ralphloop.domain.model import BUDGET, LIMIT, LoopState
 from ralphloop.domain.prompt import turns
-from ralphloop.store import arming
+from ralphloop.store import arming, pins
 from ralphloop.store.lock import BusyError
 from ralphloop.store.loop import LoopFiles, iso
 from ralphloop.views.snapshot import state_of
@@ -70,6 +70,9 @@ def _resume(args: argparse.Namespace, place: Here, loop: LoopFiles) -> int:
         raise _taken(error.record.id, error.record.name) from None
     show(loop, state)
     say(_told(place, loop, state))
+    if pins.has_edits(loop):
+        told = f"run `ralphloop approve {record.name}` to keep your changes, or the next stop puts them back"
+        say(f"! The list has other criteria than it began with: {told}.")
     return 0
 
 

@@ -10,6 +10,7 @@ from ralphloop.cli.here import here, pick
 from ralphloop.cli.output import say
 from ralphloop.cli.person import require_person
 from ralphloop.domain.model import CLOSED, SKIPPED
+from ralphloop.store import tasks
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -33,6 +34,9 @@ def run(args: argparse.Namespace) -> int:
         if state == SKIPPED:
             say(f"{args.id} is skipped already. {tally_line(book.work())}")
             return 0
+        if book.task(args.id).done:  # claimed, and not proven
+            tasks.mark(book.loop.record, [book.place(args.id)], done=False)
+            book.task(args.id).done = False
         book.ledger.note(args.id, state=SKIPPED)
         book.save("skip", task=args.id, session=place.session)
         say(f"{args.id} is skipped. {tally_line(book.work())}")

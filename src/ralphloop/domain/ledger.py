@@ -82,7 +82,9 @@ def _texts(data: dict[str, Any]) -> dict[str, str]:
 
 def name_tasks(tasks: TaskList, ledger: Ledger) -> None:
     """Give each task without an id its place, and the same one again for the same description."""
-    taken = {task.id for task in tasks.tasks if task.id}
+    named = [task for task in tasks.tasks if task.id]
+    given: set[str] = set()
+    taken = {task.id for task in named}
     taken.update(ledger.names.values())
     seen: dict[str, int] = {}
     for place, task in enumerate(tasks.tasks, 1):
@@ -99,6 +101,10 @@ def name_tasks(tasks: TaskList, ledger: Ledger) -> None:
             taken.add(known)
             ledger.names[title] = known
         task.id = known
+        given.add(known)
+    for task in named if given else ():
+        while task.id in given:  # added later with the number that another task was given
+            task.id += "+"
 
 
 def settle(tasks: TaskList, ledger: Ledger, *, given: bool = False) -> tuple[list[str], list[str]]:

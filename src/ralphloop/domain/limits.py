@@ -131,7 +131,7 @@ def warning(loop: LoopState, limits: Limits, spent: Optional[Spent]) -> str:
         used += [("tokens", spent.tokens, limits.tokens), ("dollars", spent.cost_usd, limits.cost_usd)]
         if limits.cost_usd and spent.unpriced and "prices" not in loop.told:
             loop.told = [*loop.told, "prices"]
-            texts.append("dollars unknown for " + ", ".join(spent.unpriced[:3]))
+            texts.append("dollars unknown for " + ", ".join(name[:60] for name in spent.unpriced[:3]))
     for name, spending, most in used:
         if most and spending >= WARN_AT * most and name not in loop.told:
             loop.told = [*loop.told, name]
@@ -169,5 +169,7 @@ def attempts_allowed(limits: Limits, work: Worklist) -> int:
 
 
 def duration(seconds: float) -> str:
+    if seconds < 60:
+        return "%d s" % seconds
     minutes = int(seconds // 60)
     return "%d h %02d min" % divmod(minutes, 60) if minutes >= 60 else "%d min" % minutes

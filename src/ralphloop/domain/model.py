@@ -266,6 +266,7 @@ class LoopState:
     worked: bool
     denied: dict[str, int]
     final_round: int
+    final_tree: str
     transcripts: list[str]
 
     DEFAULTS: dict[str, Any] = {
@@ -275,7 +276,7 @@ class LoopState:
         "empty_replies": 0, "quiet_replies": 0, "phase_turns": {},
         "tasks_seen": "", "files_seen": "", "transcript_end": 0, "served": [], "pending": "",
         "told": [], "restored": False, "resume_at": None, "since": "", "ledger": 0,
-        "worked": False, "denied": {}, "final_round": 0, "transcripts": [],
+        "worked": False, "denied": {}, "final_round": 0, "final_tree": "", "transcripts": [],
     }  # fmt: skip
     __slots__ = tuple(DEFAULTS)
 

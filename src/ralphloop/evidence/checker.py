@@ -144,4 +144,6 @@ class Checker:
 def _why(ran: command.Ran, limit_s: float) -> str:
     if ran.timed_out:
         return f"ran into its time limit of {limit_s:.0f} s"
-    return f"was ended by signal {ran.signal}" if ran.exit_code is None else f"exited with {ran.exit_code}"
+    if ran.exit_code is None:
+        return f"was ended by signal {ran.signal}" if ran.signal is not None else "was lost with what ran it"
+    return f"exited with {ran.exit_code}"

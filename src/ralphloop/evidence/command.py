@@ -66,7 +66,10 @@ def run(command: str, *, cwd: str, env: Mapping[str, str], timeout_s: float, kee
     if said is None:
         lost_s = time.monotonic() - began
         return Ran(None, None, False, lost_s, 0, _DIGEST_OF_NOTHING, _LOST)
-    raw = binascii.a2b_base64(said["tail"])
+    try:
+        raw = binascii.a2b_base64(said["tail"])
+    except ValueError:
+        raw = b""
     whole = said["size"] == len(raw)
     tail = _shown(raw, known, hidden=0 if whole else hidden, keep=keep)
     return Ran(
@@ -96,10 +99,27 @@ def _ask(request: bytes, deadline: float) -> dict[str, Any] | None:
         _exchange(keeper, request, deadline=deadline, said=said)
     finally:
         _end(keeper)
-        lines = [json.loads(line) for line in said.split(b"\n")[:-1]]
-        if len(lines) == 1:  # it started the command, and may have been killed before it could end it
-            _kill_group(lines[0]["pid"])
-    return lines[1] if len(lines) > 1 else None
+        lines = [_parsed(bytes(line)) for line in said.split(b"\n")[:-1]]
+        pid = lines[0].get("pid") if lines else None
+        if isinstance(pid, int) and not (len(lines) > 1 and _is_result(lines[1])):
+            _kill_group(pid)  # it started the command, and may have been killed before it could end it
+    return lines[1] if len(lines) > 1 and _is_result(lines[1]) else None
+
+
+def _parsed(line: bytes) -> dict[str, Any]:
+    """An object, empty for anything else: a command can write into the keeper's own pipe."""
+    try:
+        value = json.loads(line)
+    except ValueError:
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _is_result(said: dict[str, Any]) -> bool:
+    whole = (int, type(None))
+    kinds: dict[str, Any] = {"exit_code": whole, "signal": whole, "timed_out": bool,
+                             "duration_s": (int, float), "size": int, "sha256": str, "tail": str}  # fmt: skip
+    return all(name in said and isinstance(said[name], kind) for name, kind in kinds.items())
 
 
 def _exchange(keeper: subprocess.Popen[bytes], request: bytes, *, deadline: float, said: bytearray) -> None:

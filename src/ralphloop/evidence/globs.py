@@ -23,6 +23,8 @@ def matching(folder: str, patterns: Iterable[str]) -> Iterator[str]:
         for path in _walk(folder, top):
             if path not in seen and any(matches(path, glob) for glob in globs):
                 seen.add(path)
+                if len(seen) > FILES_MAX:
+                    raise OSError(f"more than {FILES_MAX} files to protect; name fewer")
                 yield path
 
 
@@ -34,14 +36,10 @@ def _walk(root: str, top: str) -> Iterator[str]:
     if os.path.islink(start) or os.path.isfile(start):
         yield top
         return
-    count = 0
     for folder, folders, names in os.walk(start):
         near = os.path.relpath(folder, root)
         links = [name for name in folders if os.path.islink(os.path.join(folder, name))]
         folders[:] = [name for name in folders if name not in BY_TOOLS and _join(near, name) not in NEVER]
-        count += len(names)
-        if count > FILES_MAX:
-            raise OSError(f"more than {FILES_MAX} files below {start} to protect; name fewer")
         for name in links + names:
             if name not in BY_TOOLS and not name.endswith(".pyc"):
                 yield _join(near, name)
@@ -50,6 +48,8 @@ def _walk(root: str, top: str) -> Iterator[str]:
 def _plain(pattern: str) -> str:
     """The pattern relative to the project, empty if it can name nothing in there."""
     text = os.path.normpath(pattern.strip().replace("/", os.sep)) if pattern.strip() else ""
+    if not files.is_path(text):
+        return ""
     return "" if not text or os.path.isabs(text) or text.split(os.sep)[0] == os.pardir else text
 
 
@@ -69,11 +69,28 @@ def matches(path: str, glob: str) -> bool:
 
 
 def _match(parts: list[str], globs: list[str]) -> bool:
-    if not globs:
-        return True
-    if globs[0] == "**":
-        return any(_match(parts[at:], globs[1:]) for at in range(len(parts))) if globs[1:] else bool(parts)
-    return bool(parts) and fnmatch.fnmatchcase(parts[0], globs[0]) and _match(parts[1:], globs[1:])
+    """Place by place: which parts of the pattern can end at each part of the path."""
+    reached = _past_any({0}, globs)
+    for part in parts:
+        if len(globs) in reached:
+            return True
+        after = set()
+        for at in reached:
+            if globs[at] == "**":
+                after.add(at if at + 1 < len(globs) else at + 1)
+            elif fnmatch.fnmatchcase(part, globs[at]):
+                after.add(at + 1)
+        reached = _past_any(after, globs)
+    return len(globs) in reached
+
+
+def _past_any(reached: set[int], globs: list[str]) -> set[int]:
+    """`**` may stand for no folder at all, but for the last one."""
+    found = set(reached)
+    for at in range(len(globs) - 1):
+        if at in found and globs[at] == "**":
+            found.add(at + 1)
+    return found
 
 
 def _join(folder: str, name: str) -> str:

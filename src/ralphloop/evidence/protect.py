@@ -44,9 +44,10 @@ class Protected:
 
     def _load(self) -> dict[str, Any] | None:
         try:
-            return jsontext.parse_object(files.read_quietly(self._place) or "")
+            known = jsontext.parse_object(files.read_quietly(self._place) or "")
         except ValueError:
             return None
+        return known if _is_sound(known) else None
 
     @property
     def pinned(self) -> bool:
@@ -79,7 +80,7 @@ class Protected:
         found = self.snapshot(globs)
         if seen is not None and found != seen:
             raise ChangedError
-        kept = {path: [digest, self._keep(path, digest)] for path, digest in found.items()}
+        kept = {path: [digest, self._keep(path, digest), self._size(path)] for path, digest in found.items()}
         self._known = {"patterns": globs, "files": kept}
         files.make_folder(self._loop.kept)
         files.write_text(self._place, jsontext.render(self._known) + "\n", durable=True)
@@ -91,26 +92,44 @@ class Protected:
             return []
         pinned: dict[str, list[Any]] = self._known["files"]
         found = []
-        for path, (digest, _) in pinned.items():
-            now = self._digest(path)
+        for path, (digest, _, size) in pinned.items():
+            # The size first: a file can be made so large that reading it takes all of the time.
+            now = self._digest(path) if self._size(path) == size else ""
             if now != digest:
-                found.append(Touched(path, REMOVED if now is None else CHANGED, False))
+                gone = not os.path.lexists(os.path.join(self._folder, path))
+                found.append(Touched(path, REMOVED if gone else CHANGED, False))
         new = [path for path in self._matching(self._known["patterns"]) if path not in pinned]
-        return found + [Touched(path, ADDED, False) for path in new]
+        return found + [Touched(path, ADDED, False) for path in new if self._is_file(path)]
 
     def put_back(self) -> list[Touched]:
         """Restore what was changed or removed, and take out what was added; what it was."""
         touched = []
         for entry in self.differing():
-            if entry.what == ADDED:
-                done = self._take_out(entry.path)
-            else:
-                digest, mode = (self._known or {})["files"][entry.path]
-                done = self._restore(entry.path, digest, mode)
+            try:
+                done = self._put_back(entry)
+            except OSError:
+                done = False  # it cannot be put back by us: the claim is refused all the same
             touched.append(entry._replace(restored=done))
         if touched:
             self._loop.journal("protected", files=[f"{entry.path} ({entry.what})" for entry in touched])
         return touched
+
+    def _put_back(self, entry: Touched) -> bool:
+        if entry.what == ADDED:
+            return self._take_out(entry.path)
+        digest, mode, _ = (self._known or {})["files"][entry.path]
+        return self._restore(entry.path, digest, mode)
+
+    def _size(self, path: str) -> int:
+        try:
+            return os.lstat(os.path.join(self._folder, path)).st_size
+        except OSError:
+            return -1
+
+    def _is_file(self, path: str) -> bool:
+        """A pipe or a socket has no content to be protected."""
+        place = os.path.join(self._folder, path)
+        return os.path.islink(place) or os.path.isfile(place)
 
     def _digest(self, path: str) -> str | None:
         """What a file or link is, and the folder that links on the way to it lead to."""
@@ -181,6 +200,15 @@ class Protected:
             return False
         repair.set_aside(self._loop, place)
         return True
+
+
+def _is_sound(known: dict[str, Any]) -> bool:
+    """Whether the file is one that `pin` wrote."""
+    patterns, pinned = known.get("patterns"), known.get("files")
+    if not isinstance(patterns, list) or not isinstance(pinned, dict):
+        return False
+    whole = all(isinstance(row, list) and list(map(type, row)) == [str, int, int] for row in pinned.values())
+    return whole and all(isinstance(pattern, str) for pattern in patterns)
 
 
 def _content(digest: str) -> str:

@@ -48,6 +48,7 @@ class Prover:
         self.verdicts: dict[str, Verdict] = {}
         self.touched: list[protect.Touched] = []
         self._loop = loop
+        self._env = env
         self._folder = tree.folder_for(loop.record.root, cwd)
         self._checker = Checker(loop, folder=self._folder, env=env, origin=origin, budget_s=budget_s, say=say)
         self._due: list[Due] = []
@@ -55,6 +56,8 @@ class Prover:
         self._iteration = 0
         self._round = 0
         self._is_planned = False
+        self._states: dict[str, str] = {}  # of the tasks, when it was planned
+        self._tree_after = ""
 
     @property
     def _is_final(self) -> bool:
@@ -68,13 +71,15 @@ class Prover:
         except (ValueError, OSError):
             self._is_planned = False
             return
+        self._states = {task.id: _said(ledger, task.id) for task in listed.tasks if task.done}
         self._plan_round(state, same_round=same_round)
         waiting = approvals.unapproved(self._loop.shelf, listed)
+        unapproved = set(waiting)
         self._note_waiting(listed.tasks, ledger, waiting=waiting)
         for task in listed.tasks:
             if not _is_due(task, ledger, final=self._is_final):
                 continue
-            if self.results.blocked or set(task.verify) & set(waiting):
+            if self.results.blocked or unapproved.intersection(task.verify):
                 self.verdicts[task.id] = Verdict(WAITS)
             else:
                 self._due.append(due(task))
@@ -107,10 +112,13 @@ class Prover:
             state.final_round = 0
             return
         known = record.entries(self._loop)
-        if not (same_round and state.final_round):
+        if not (same_round and state.final_round and state.final_tree == self._tree_digest()):
             state.final_round = 1 + max((entry.round for entry in known), default=0)
         self._round = state.final_round
         self._checker.take_as_green([entry for entry in known if entry.round == self._round and entry.green])
+
+    def _tree_digest(self) -> str:
+        return tree.look(self._folder, self._env).digest or ""
 
     def _note_waiting(self, listed: list[Task], ledger: Ledger, *, waiting: list[str]) -> None:
         results, wanted = self.results, set(waiting)
@@ -145,6 +153,7 @@ class Prover:
                 self._checker.judge(self._due, iteration=self._iteration, round_no=self._round)
             )
             self.touched = protected.put_back()
+            self._tree_after = self._tree_digest() if self._is_final else ""
         if self.touched:
             self._refuse_touched()
 
@@ -169,16 +178,16 @@ class Prover:
         reopen = []
         self.results.unfinished = []
         for task, verdict in self.verdicts.items():
-            known = ledger.tasks.get(task, {}).get("state", "")
-            if task not in places or known == VOUCHED:
-                continue  # it was reopened, or the person vouched for it, while its check ran
+            known = _said(ledger, task)
+            if task not in places or known != self._states.get(task, known):
+                continue  # it was reopened, or the person spoke about it, while its check ran
             if verdict.state == RED:
                 reopen.append(places[task])
             self._note(task, verdict, ledger=ledger, known=known)
         tasks.mark(self._loop.record, reopen, done=False)
         self.results.final = self._is_final and not (self.results.unfinished or reopen)
-        if reopen:
-            state.final_round = 0
+        state.final_round = 0 if reopen else state.final_round
+        state.final_tree = self._tree_after
         state.ledger += 1
         self._loop.save_ledger(ledger)
 
@@ -205,6 +214,10 @@ class Prover:
         return Refusal(
             task, why=verdict.why, command=verdict.command, tail=verdict.tail, again=self._is_final
         )
+
+
+def _said(ledger: Ledger, task: str) -> str:
+    return ledger.tasks.get(task, {}).get("state", "")
 
 
 def _is_due(task: Task, ledger: Ledger, *, final: bool) -> bool:

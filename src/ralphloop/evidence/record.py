@@ -50,8 +50,18 @@ def add(loop: LoopFiles, facts: dict[str, Any], *, round_no: int = 0) -> str:
         "kind": facts["kind"],
         "round": round_no,
     }
-    files.append(_index(loop), jsontext.render(line) + "\n")
+    files.append(_index(loop), _torn_end(_index(loop)) + jsontext.render(line) + "\n")
     return evidence_id
+
+
+def _torn_end(path: str) -> str:
+    """A line end, if the last line was cut off: it must not take the next one with it."""
+    try:
+        with open(path, "rb") as file:
+            file.seek(-1, os.SEEK_END)
+            return "" if file.read(1) == b"\n" else "\n"
+    except OSError:
+        return ""
 
 
 def _create(path: str, text: str) -> bool:

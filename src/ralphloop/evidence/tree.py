@@ -37,12 +37,17 @@ def folder_for(root: str, cwd: str) -> str:
 def _main_checkout(folder: str) -> str:
     """The folder of the repository that has this one as a worktree; any folder can say that it is one."""
     text = (files.read_quietly(os.path.join(folder, ".git")) or "").strip()
-    if not text.startswith("gitdir:"):
+    if not text.startswith("gitdir:") or not files.is_path(text):
         return ""
     gitdir = os.path.normpath(os.path.join(folder, text[len("gitdir:") :].strip()))
     main, _, name = gitdir.rpartition(os.sep + os.path.join(".git", "worktrees") + os.sep)
     known = (files.read_quietly(os.path.join(gitdir, "gitdir")) or "").strip()
-    is_known = bool(known) and os.path.realpath(known) == os.path.realpath(os.path.join(folder, ".git"))
+    is_known = (
+        bool(known)
+        and files.is_path(known)
+        and files.is_path(gitdir)
+        and os.path.realpath(known) == os.path.realpath(os.path.join(folder, ".git"))
+    )
     return os.path.realpath(main) if main and name and is_known else ""
 
 

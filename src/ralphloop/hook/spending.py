@@ -57,6 +57,8 @@ def _spent(known: dict[str, Any]) -> Spent:
     spent, data = Spent(), known.get("spent")
     for name in Spent.__slots__:
         value, default = data.get(name) if isinstance(data, dict) else None, getattr(spent, name)
+        if isinstance(value, dict):
+            value = {task: figure for task, figure in value.items() if isinstance(figure, (int, float))}
         if isinstance(value, type(default)) and not isinstance(value, bool):
             setattr(spent, name, value)
     return spent

@@ -23,7 +23,7 @@ from ralphloop.hook import find, transcript, wire
 from ralphloop.hook.words import client_cap, words_for
 from ralphloop.store import tasks
 from ralphloop.store.lock import BusyError
-from ralphloop.store.loop import CANCEL
+from ralphloop.store.loop import CANCEL, iso
 from ralphloop.tasklists.registry import own_file
 
 TYPE_CHECKING = False
@@ -64,6 +64,7 @@ class Stop:
             return None
         if state.state == ENDED:
             self.loop.rest(state)
+        state.since = min(state.since, iso(time.time()))  # a clock that was put back
         if self.checks is not None and not self._settled:
             self._settled = True
             if state.state != ENDED and not self.loop.request():
@@ -218,7 +219,7 @@ def _on_request(answer: Decision, request: str, who: str) -> Decision:
 
 def stop(payload: Mapping[str, Any], call: find.Call) -> str:
     """The text for the client; empty lets it stop in silence."""
-    if wire.is_subagent(payload) or wire.is_foreign(payload, call.env):
+    if wire.is_subagent(payload) or wire.is_foreign(payload, call.env) or wire.is_check(call.env):
         return ""
     try:
         return _answer(wire.stop_event(payload, cwd=call.cwd), call)

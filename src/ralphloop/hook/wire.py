@@ -42,6 +42,11 @@ def is_foreign(event: Mapping[str, Any], env: Mapping[str, str]) -> bool:
     return "turn_id" in event or any(name in env for name in FOREIGN)
 
 
+def is_check(env: Mapping[str, str]) -> bool:
+    """Whether a client runs inside a check of ours: what it does is no part of a loop."""
+    return bool(env.get("RALPHLOOP_CHECK"))
+
+
 def _is_session(value: str) -> bool:
     """Whether a loop can be kept under this id; one that is there but no id belongs to nobody."""
     return bool(value and shelf.file_name(value))

@@ -55,10 +55,10 @@ class LoopFiles:
             raise FileNotFoundError("%s leads out of the project" % self.folder)
 
     def own_folder(self, name: str) -> str:
-        """A folder beside the loop's files, made if need be; a link in its place leads nowhere of ours."""
+        """A folder beside the loop's files, made if need be; what stands in its place goes aside."""
         folder = self.path(name)
-        if os.path.islink(folder):
-            os.unlink(folder)
+        if os.path.lexists(folder) and (os.path.islink(folder) or not os.path.isdir(folder)):
+            os.rename(folder, "%s.%d.aside" % (folder, os.getpid()))
         files.make_folder(folder)
         if not files.inside(folder, self.record.root):
             raise FileNotFoundError("%s leads out of the project" % folder)

@@ -53,6 +53,18 @@ def weakened(layout: str, original: str, texts: Texts) -> bool:
     return bool(layout_of(layout).restore(texts, {role_of(layout): original}).faults)
 
 
+def has_edits(loop: LoopFiles) -> bool:
+    """Whether the list of a loop has other criteria now than it began with."""
+    original = pinned(loop)
+    if original is None:
+        return False
+    texts = {role: files.read_quietly(path) for role, path in loop.record.paths.items()}
+    try:
+        return weakened(loop.record.layout, original, texts)
+    except ValueError:
+        return False
+
+
 def differs(layout: str, original: str, texts: Texts) -> bool:
     """Whether a list has other criteria than the pinned ones, or more tasks."""
     found = layout_of(layout).restore(texts, {role_of(layout): original})
@@ -75,7 +87,11 @@ def guard(loop: LoopFiles, tasks: TaskList, texts: Texts, ledger: Ledger) -> Gua
     if original == texts.get(role):
         return guarded
     layout = layout_of(loop.record.layout)
-    restored = layout.restore(texts, {role: original})
+    try:
+        restored = layout.restore(texts, {role: original})
+    except ValueError as error:
+        guarded.notes.append("The pinned criteria cannot be read: %s. `ralphloop approve` pins anew." % error)
+        return guarded
     guarded.added = restored.added
     if restored.texts:
         guarded.texts.update(restored.texts)

@@ -8,6 +8,9 @@ from ralphloop import system as os
 from ralphloop.store import files
 from ralphloop.tasklists.registry import TRUTH, own_file
 
+EXDEV = 18
+NAME_MAX = 100  # of the name under which a rejected file is kept
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ralphloop.store.loop import LoopFiles
@@ -44,8 +47,20 @@ def reject(loop: LoopFiles, path: str) -> str:
 def set_aside(loop: LoopFiles, path: str) -> str:
     """Move whatever is there, a folder or a link too, out of the way; the name it is kept under."""
     place = _free_place(loop, path)
-    os.rename(path, place)
+    try:
+        os.rename(path, place)
+    except OSError as error:
+        if error.errno != EXDEV:
+            raise
+        _move(path, place)
     return os.path.basename(place)
+
+
+def _move(path: str, place: str) -> None:
+    """From another file system nothing can be renamed."""
+    import shutil
+
+    shutil.move(path, place)
 
 
 def _free_place(loop: LoopFiles, path: str) -> str:
@@ -53,7 +68,7 @@ def _free_place(loop: LoopFiles, path: str) -> str:
     begun = time.strftime("%Y%m%dT%H%M%S", time.gmtime())
     count = 1
     while True:
-        place = os.path.join(folder, "%s-%d-%s" % (begun, count, os.path.basename(path)))
+        place = os.path.join(folder, "%s-%d-%s" % (begun, count, os.path.basename(path)[-NAME_MAX:]))
         if not os.path.lexists(place):
             return place
         count += 1

@@ -103,7 +103,7 @@ def _take_in(
         state.ledger += 1
         loop.save_ledger(ledger)
     if changed and not reading.fault:
-        _keep(loop, texts)
+        keep(loop, texts)
     return survey(tasks, ledger)
 
 
@@ -119,12 +119,14 @@ def with_pins(loop: LoopFiles, ledger: Ledger) -> tuple[TaskList, list[str]]:
 
 def _guard(tasks: TaskList, texts: dict[str, Optional[str]], *, loop: LoopFiles, ledger: Ledger) -> Guarded:
     """The list with its pinned criteria in place; the ledger learns which tasks are new."""
+    from ralphloop.domain.additions import names
     from ralphloop.domain.ledger import name_tasks
     from ralphloop.store import pins
 
     guarded = pins.guard(loop, tasks, texts, ledger)
+    called = names(guarded.tasks.tasks) if guarded.added else []
     name_tasks(guarded.tasks, ledger)
-    added = [ledger.names.get(name, name) for name in guarded.added]
+    added = [task.id for name, task in zip(called, guarded.tasks.tasks) if name in guarded.added]
     new = [name for name in added if "added" not in ledger.tasks.get(name, {})]
     for name in new:
         ledger.note(name, added="yes")
@@ -177,7 +179,7 @@ def _differs(loop: LoopFiles, texts: dict[str, Optional[str]]) -> bool:
     return any(files.read_quietly(os.path.join(loop.kept, role)) != text for role, text in texts.items())
 
 
-def _keep(loop: LoopFiles, texts: dict[str, Optional[str]]) -> None:
+def keep(loop: LoopFiles, texts: dict[str, Optional[str]]) -> None:
     """Keep a copy of each file that parses, for the day when it does not."""
     for role, text in texts.items():
         place = os.path.join(loop.kept, role)
@@ -193,10 +195,7 @@ def has_copy(loop: LoopFiles) -> bool:
 def mark(record: Record, places: Iterable[int], *, done: bool) -> bool:
     """Close or reopen tasks in their own file; False if they were so already."""
     texts = read_texts(record.paths, TRUTH[record.layout])
-    layout = layout_of(record.layout)
-    changed: dict[str, str] = {}
-    for place in places:
-        changed.update(layout.mark({**texts, **changed}, place, done=done))
+    changed = layout_of(record.layout).mark(texts, *places, done=done)
     _must_stay_inside(record, tuple(changed))
     for role, text in changed.items():
         files.write_shared(record.paths[role], text, root=record.root)

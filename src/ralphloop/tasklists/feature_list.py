@@ -126,9 +126,13 @@ def _seconds(value: Any) -> Optional[float]:
     return float(value) if 0 < value < 1e9 else None
 
 
-def mark(texts: Texts, place: int, *, done: bool) -> dict[str, str]:
-    text = texts.get("list") or ""
-    changed = set_passes(text, _feature(text, place).start, done=done)
+def mark(texts: Texts, *places: int, done: bool) -> dict[str, str]:
+    text = changed = texts.get("list") or ""
+    found = {feature.key: feature.start for feature in spans(text)}
+    for place in sorted(places, reverse=True):
+        if place not in found:
+            raise ValueError("feature_list.json has no feature %d." % (place + 1))
+        changed = set_passes(changed, found[place], done=done)
     return {"list": changed} if changed != text else {}
 
 
@@ -138,13 +142,6 @@ def set_passes(text: str, at: int, *, done: bool) -> str:
     if (passes is not None and passes.value is True) == done:
         return text
     return jsontext.set_member(text, "passes", done, at=at)
-
-
-def _feature(text: str, place: int) -> jsontext.Span:
-    for feature in spans(text):
-        if feature.key == place:
-            return feature
-    raise ValueError("feature_list.json has no feature %d." % (place + 1))
 
 
 def spans(text: str) -> Iterable[jsontext.Span]:

@@ -70,10 +70,10 @@ def parse(texts: Texts) -> TaskList:
     return feature_list.parse(texts)
 
 
-def mark(texts: Texts, place: int, *, done: bool) -> dict[str, str]:
+def mark(texts: Texts, *places: int, done: bool) -> dict[str, str]:
     from ralphloop.tasklists import feature_list
 
-    return feature_list.mark(texts, place, done=done)
+    return feature_list.mark(texts, *places, done=done)
 
 
 def record(texts: Texts, tally: Tally) -> dict[str, str]:

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
         def parse(self, texts: Texts) -> TaskList:
             """The tasks in those texts, by role; ValueError if one of them is corrupt."""
 
-        def mark(self, texts: Texts, place: int, *, done: bool) -> dict[str, str]:
-            """The texts that change when the task at `place` (from 0) is closed or reopened."""
+        def mark(self, texts: Texts, *places: int, done: bool) -> dict[str, str]:
+            """The texts that change when the tasks at these places (from 0) are closed or reopened."""
 
         def record(self, texts: Texts, tally: Tally) -> dict[str, str]:
             """The texts that change when the counters of a run are written for people and plugins."""

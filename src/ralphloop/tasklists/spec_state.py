@@ -89,7 +89,14 @@ def _total(state: dict[str, Any]) -> int:
     return min(_count(state, "totalTasks"), _MOST_PLACEHOLDERS)
 
 
-def mark(texts: Texts, place: int, *, done: bool) -> dict[str, str]:
+def mark(texts: Texts, *places: int, done: bool) -> dict[str, str]:
+    changed: dict[str, str] = {}
+    for place in sorted(places, reverse=True):
+        changed.update(_mark({**texts, **changed}, place, done=done))
+    return changed
+
+
+def _mark(texts: Texts, place: int, *, done: bool) -> dict[str, str]:
     tasks = texts.get("tasks")
     if tasks is not None:
         changed = boxes.set_box(tasks, place, done=done)

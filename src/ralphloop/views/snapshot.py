@@ -22,7 +22,7 @@ from ralphloop.domain.model import (
 from ralphloop.domain.survey import survey
 from ralphloop.domain.worklist import Worklist
 from ralphloop.evidence import approval
-from ralphloop.store import approvals, tasks
+from ralphloop.store import approvals, pins, tasks
 from ralphloop.store.loop import LoopFiles
 from ralphloop.tasklists.registry import own_file
 from ralphloop.views import spending
@@ -62,6 +62,7 @@ class LoopView(NamedTuple):
     outcome: str | None
     detail: str
     requested: str  # a cancel or pause that holds at the next stop
+    edited: bool  # the list has other criteria than it began with, and nobody approved them
     iteration: int
     max_iterations: int
     done: int
@@ -117,6 +118,7 @@ def view_of(loop: LoopFiles) -> LoopView:
         outcome=state.outcome,
         detail=state.detail,
         requested=loop.request() if state.live else "",
+        edited=not state.live and state.outcome not in FINAL and pins.has_edits(loop),
         iteration=state.iteration,
         max_iterations=int(record.limits.iterations),
         done=work.closed,

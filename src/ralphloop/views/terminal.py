@@ -70,6 +70,8 @@ def block(view: LoopView, *, now: float, width: int = WIDTH) -> list[str]:
     if held and view.layout == FEATURES:
         lines.append("  claimed, waits for your approval: " + _short(", ".join(held), width))
     lines += ["  " + _short(text, width) for text in _used(view)]
+    if view.edited:
+        lines.append(plain(f"  the list was changed: `ralphloop approve {view.name}` keeps that"))
     hint = how_to_go_on(view, now=now)
     return [*lines, "  " + plain(hint)] if hint else lines
 

@@ -179,7 +179,7 @@ def test_limits_trip_at_their_value_and_not_before(loop, cap, outcome):
 
 @pytest.mark.parametrize(
     ("seconds", "text"),
-    [(0, "0 min"), (59, "0 min"), (3599, "59 min"), (3600, "1 h 00 min"), (28_920, "8 h 02 min")],
+    [(0, "0 s"), (59, "59 s"), (60, "1 min"), (3599, "59 min"), (3600, "1 h 00 min"), (28_920, "8 h 02 min")],
 )
 def test_durations_read_in_hours_and_minutes(seconds, text):
     assert limits.duration(seconds) == text

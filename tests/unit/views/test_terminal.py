@@ -29,6 +29,7 @@ def view(**values: Any) -> LoopView:
         "outcome": None,
         "detail": "",
         "requested": "",
+        "edited": False,
         "iteration": 3,
         "max_iterations": 30,
         "done": 1,
