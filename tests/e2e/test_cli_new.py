@@ -165,3 +165,15 @@ def test_a_list_that_cannot_be_used_is_refused(project: Project, text: bytes, to
 
 def test_stdin_is_not_read_twice(project: Project) -> None:
     assert "not both" in project.refused("new", "shop", "--from", "-", "--goal", "-", stdin=b"- a\n")
+
+
+def test_checks_are_taken_from_the_list_and_what_only_looks_like_one_is_told(project: Project) -> None:
+    text = (
+        "- Make a\n  - Verify: `test -f a`\n"
+        "1. Make b\n   **Verify**: `test -f b`\n"
+        "- Make c\n  - Verify: run the tests\n  - verify: `x` and `y`\n"
+    )
+    said = project.fine("new", "shop", "--from", "-", stdin=text.encode())
+    assert said.count("! no check, because it is not one command in backticks:") == 2
+    data = json.loads((project.root / ".ralph/loops/shop/feature_list.json").read_text(encoding="utf-8"))
+    assert [feature.get("verify") for feature in data["features"]] == [["test -f a"], ["test -f b"], None]

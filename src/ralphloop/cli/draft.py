@@ -17,6 +17,7 @@ BULLET = re.compile(r"(?:[-*+]|\d{1,9}[.)])[ \t]+(?:\[(?P<box>[ xX])\](?:[ \t]+|
 class Draft(NamedTuple):
     text: str = '{\n  "features": []\n}\n'
     total: int = 0
+    odd: tuple[str, ...] = ()  # lines that look like a check and are none
 
 
 def from_text(name: str, text: str) -> Draft:
@@ -28,7 +29,9 @@ def from_text(name: str, text: str) -> Draft:
     found = from_markdown(text)
     if not found:
         raise UserError(f"{name} has no list: each top-level line such as `- Log in` becomes a feature.")
-    return Draft(json.dumps({"features": found}, indent=2, ensure_ascii=False) + "\n", len(found))
+    steps = [step for feature in found for step in feature["steps"]]
+    odd = tuple(step for step in steps if step.lower().lstrip("*_").startswith("verify"))
+    return Draft(json.dumps({"features": found}, indent=2, ensure_ascii=False) + "\n", len(found), odd)
 
 
 def _is_json(name: str, text: str) -> bool:
@@ -59,7 +62,7 @@ def from_markdown(text: str) -> list[dict[str, Any]]:
             inside = True
         elif line.indent <= top:
             inside = False  # a heading or a paragraph
-        elif inside and this and (command := boxes.command(line)):
+        elif inside and not line.quoted and (command := boxes.command(line)):
             found[-1].setdefault("verify", []).append(command)
         elif inside and this:
             found[-1]["steps"].append(this["text"].strip())

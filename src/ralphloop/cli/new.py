@@ -12,6 +12,7 @@ from ralphloop.cli.draft import Draft, from_text
 from ralphloop.cli.errors import UserError
 from ralphloop.cli.here import here
 from ralphloop.cli.output import say, say_json
+from ralphloop.domain.prompt import cut
 from ralphloop.store import files
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -55,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
         raise UserError(f"{folder} exists already; choose another name, or `ralphloop start {args.name}`.")
     draft = from_text(*_read(args.source)) if args.source else Draft()
     _create(root, args.name, draft.text, _goal(args.goal))
-    _tell(args, os.path.relpath(folder), draft.total)
+    _tell(args, os.path.relpath(folder), draft=draft)
     return 0
 
 
@@ -109,11 +110,15 @@ def prompt_text(name: str, goal: str) -> str:
     return text.replace("{{goal}}", goal)
 
 
-def _tell(args: argparse.Namespace, folder: str, count: int) -> None:
+def _tell(args: argparse.Namespace, folder: str, *, draft: Draft) -> None:
+    count = draft.total
     fill = f"write its features into {folder}/feature_list.json"
     start = f"ralphloop start {args.name}"
     if args.json:
         say_json({"name": args.name, "folder": folder, "features": count, "next": start if count else fill})
         return
-    say(f"Created {folder} with {count} features." if count else f"Created {folder} with an empty list.")
+    many = "1 feature" if count == 1 else f"{count} features"
+    say(f"Created {folder} with {many}." if count else f"Created {folder} with an empty list.")
+    for line in draft.odd:
+        say(f"! no check, because it is not one command in backticks: {cut(line, 60)}")
     say(f"Next: `{start}`" if count else f"Next: {fill}, then `{start}`")

@@ -179,7 +179,7 @@ def _corrupt(now: Situation) -> Optional[Answer]:
                       % (name, now.resume_hint))  # fmt: skip
     if loop.iteration >= now.limits.iterations:
         return close(now, ENDED, LIMIT, now.fault, message="limit reached with a corrupt %s" % name)
-    loop.told = [*loop.told[-9:], now.files]
+    loop.told = [*loop.told[-99:], now.files]
     loop.iteration += 1
     run(loop)
     reason = prompt.recovery(loop, path=now.path, problem=now.fault, words=now.words)
