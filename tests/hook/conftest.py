@@ -38,3 +38,19 @@ def armed(any_project: LoopProject) -> LoopProject:
     """A project of each layout in turn, whose loop the session owns."""
     any_project.arm()
     return any_project
+
+
+@pytest.fixture
+def features(project: ProjectFactory) -> LoopProject:
+    """A list of features whose loop the session owns."""
+    found = project("features")
+    found.arm()
+    return found
+
+
+@pytest.fixture
+def spec(project: ProjectFactory) -> LoopProject:
+    """A spec whose loop the session owns."""
+    found = project("specum")
+    found.arm()
+    return found

@@ -12,13 +12,6 @@ from hook.conftest import ProjectFactory
 from hook.harness import OTHER, OWNER, LoopProject
 
 
-@pytest.fixture
-def features(project: ProjectFactory) -> LoopProject:
-    found = project("features")
-    found.arm()
-    return found
-
-
 def test_f1_an_empty_owner_does_not_hijack_any_session(project: ProjectFactory) -> None:
     found = project("specum")
     found.arm(session="")

@@ -15,20 +15,6 @@ from hook.proven import LIST, adding_to, checked, cli, commands_run, events, kno
 AGENT = {"CLAUDECODE": "1", "CLAUDE_CODE_SESSION_ID": OWNER}
 
 
-@pytest.fixture
-def features(project: ProjectFactory) -> LoopProject:
-    found = project("features")
-    found.arm()
-    return found
-
-
-@pytest.fixture
-def spec(project: ProjectFactory) -> LoopProject:
-    found = project("specum")
-    found.arm()
-    return found
-
-
 def test_f10_an_odd_transcript_deletes_nothing(features: LoopProject) -> None:
     features.add_lines(user_line("go"))
     assert features.stop(last_assistant_message="Working on it.").blocks

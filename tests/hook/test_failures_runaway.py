@@ -23,20 +23,6 @@ from ralphloop.domain.model import UNLIMITED
 from unit.evidence.processes import gone, wait_until
 
 
-@pytest.fixture
-def features(project: ProjectFactory) -> LoopProject:
-    found = project("features")
-    found.arm()
-    return found
-
-
-@pytest.fixture
-def spec(project: ProjectFactory) -> LoopProject:
-    found = project("specum")
-    found.arm()
-    return found
-
-
 def test_f25_limits_are_finite_without_any_flag(features: LoopProject) -> None:
     limits = features.the_loop().record.limits
     assert limits.iterations == 15
