@@ -10,7 +10,7 @@ from ralphloop.domain.model import ARMED, FINAL, OPEN, PAUSED, RUNNING, SET_ASID
 from ralphloop.store import approvals, files, pins, shelf, tasks
 from ralphloop.store.loop import LoopFiles, iso, new_id, run_folder
 from ralphloop.store.shelf import Record
-from ralphloop.tasklists.registry import TRUTH, own_file
+from ralphloop.tasklists.registry import own_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -139,7 +139,6 @@ def _write_down(
         loop.make()
         if parsed is not None and parsed.phase == "execution":
             pins.pin(loop, texts)
-            tasks.keep(loop, {role: texts[role] for role in TRUTH[record.layout] if role in texts})
         ledger = Ledger()
         if parsed is not None and given:
             name_tasks(parsed, ledger)

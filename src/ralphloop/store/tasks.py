@@ -103,7 +103,7 @@ def _take_in(
         state.ledger += 1
         loop.save_ledger(ledger)
     if changed and not reading.fault:
-        keep(loop, texts)
+        _keep(loop, texts)
     return survey(tasks, ledger)
 
 
@@ -179,7 +179,7 @@ def _differs(loop: LoopFiles, texts: dict[str, Optional[str]]) -> bool:
     return any(files.read_quietly(os.path.join(loop.kept, role)) != text for role, text in texts.items())
 
 
-def keep(loop: LoopFiles, texts: dict[str, Optional[str]]) -> None:
+def _keep(loop: LoopFiles, texts: dict[str, Optional[str]]) -> None:
     """Keep a copy of each file that parses, for the day when it does not."""
     for role, text in texts.items():
         place = os.path.join(loop.kept, role)
