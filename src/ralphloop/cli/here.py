@@ -91,9 +91,7 @@ def pick(place: Here, name: str | None, *, ended: bool = True) -> LoopFiles:
         mine = [loop for loop in running if place.session and loop.record.session == place.session]
         if len(mine) == 1:
             return mine[0]
-        raise UserError(
-            "several loops are under way here; name one of: " + _names(running)
-        )
+        raise UserError("several loops are under way here; name one of: " + _names(running))
     over = _latest(place.loops(shelf.ENDED)) if ended else []
     resumable = [loop for loop in over if state_of(loop).outcome not in FINAL]
     if len(resumable) > 1:
