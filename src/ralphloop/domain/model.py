@@ -36,6 +36,9 @@ CLOSED = (GIVEN, UNVERIFIED, PROVEN, VOUCHED)
 
 UNLIMITED = 10**9  # iterations without an end, for who asked for that
 
+# whose checks a decision needs first
+CLAIMS, FINAL_RUN = "claims", "final"
+
 _HUGE = 1e15
 
 
@@ -383,6 +386,3 @@ class Need:
         self.checks = checks
         self.set_aside = set_aside
         self.why = why
-
-
-CLAIMS, FINAL_RUN = "claims", "final"

@@ -35,20 +35,12 @@ def folder_for(root: str, cwd: str) -> str:
 
 
 def _main_checkout(folder: str) -> str:
-    """The folder of the repository that has this one as a worktree; any folder can say that it is one."""
-    text = (files.read_quietly(os.path.join(folder, ".git")) or "").strip()
-    if not text.startswith("gitdir:") or not files.is_path(text):
+    """The folder of the repository that has this one as a worktree, and knows it."""
+    gitdir, main = files.worktree_link(folder)
+    known = (files.read_quietly(os.path.join(gitdir, "gitdir")) or "").strip() if main else ""
+    if not known or not files.is_path(known):
         return ""
-    gitdir = os.path.normpath(os.path.join(folder, text[len("gitdir:") :].strip()))
-    main, _, name = gitdir.rpartition(os.sep + os.path.join(".git", "worktrees") + os.sep)
-    known = (files.read_quietly(os.path.join(gitdir, "gitdir")) or "").strip()
-    is_known = (
-        bool(known)
-        and files.is_path(known)
-        and files.is_path(gitdir)
-        and os.path.realpath(known) == os.path.realpath(os.path.join(folder, ".git"))
-    )
-    return os.path.realpath(main) if main and name and is_known else ""
+    return main if os.path.realpath(known) == os.path.realpath(os.path.join(folder, ".git")) else ""
 
 
 def look(folder: str, env: Mapping[str, str]) -> Tree:

@@ -52,24 +52,11 @@ def roots(cwd: str, env: Mapping[str, str]) -> list[str]:
         folder = os.path.realpath(start)
         while folder not in found:
             found.append(folder)
-            main = main_checkout(folder)
+            main = files.worktree_link(folder)[1]
             if main and main not in mains:
                 mains.append(main)
             folder = os.path.dirname(folder)
     return found + [main for main in mains if main not in found]
-
-
-def main_checkout(folder: str) -> str:
-    """Where the repository of this worktree lives; empty if the folder is no worktree's top."""
-    link = os.path.join(folder, ".git")
-    if not os.path.isfile(link):
-        return ""
-    text = (files.read_quietly(link) or "").strip()
-    if not text.startswith("gitdir:") or not files.is_path(text):
-        return ""
-    gitdir = os.path.join(folder, text[len("gitdir:") :].strip())
-    main, _, name = os.path.normpath(gitdir).rpartition(os.sep + os.path.join(".git", "worktrees") + os.sep)
-    return os.path.realpath(main) if main and name else ""
 
 
 def held(event: StopEvent, call: Call) -> Optional[LoopFiles]:

@@ -158,6 +158,18 @@ def is_path(text: str) -> bool:
         return False
 
 
+def worktree_link(folder: str) -> tuple[str, str]:
+    """Of a worktree's top: where its git files are, and the main checkout; two empty texts for any other
+    folder. Any folder can say that it is one."""
+    link = os.path.join(folder, ".git")
+    text = (read_quietly(link) or "").strip() if os.path.isfile(link) else ""
+    if not text.startswith("gitdir:") or not is_path(text):
+        return "", ""
+    gitdir = os.path.normpath(os.path.join(folder, text[len("gitdir:") :].strip()))
+    main, _, name = gitdir.rpartition(os.sep + os.path.join(".git", "worktrees") + os.sep)
+    return (gitdir, os.path.realpath(main)) if main and name else ("", "")
+
+
 def leads_out(path: str, root: str) -> bool:
     """Whether links take the path out of the project; a list that lies elsewhere may not leave its folder."""
     if path.startswith(root.rstrip(os.sep) + os.sep):

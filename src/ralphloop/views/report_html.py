@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from html import escape
 from string import Template
 
 from ralphloop.domain.model import AWAITING_APPROVAL, COMPLETE, NEEDS_APPROVAL, NEEDS_INPUT, RATE_LIMITED
@@ -12,8 +11,7 @@ from ralphloop.version import VERSION
 from ralphloop.views.clock import local
 from ralphloop.views.report import Report
 from ralphloop.views.report_section import Code, Section, facts, sections
-from ralphloop.views.terminal import plain
-from ralphloop.views.timeline import svg
+from ralphloop.views.timeline import escaped, svg
 
 TEMPLATE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "templates", "report.html")
 WAITS = (NEEDS_INPUT, NEEDS_APPROVAL, AWAITING_APPROVAL, RATE_LIMITED)
@@ -32,11 +30,13 @@ def html(report: Report) -> str:
     with open(TEMPLATE, encoding="utf-8") as file:
         template = Template(file.read())
     return template.substitute(
-        title=_text(f"{report.view.name}: {report.outcome}"),
-        name=_text(report.view.name),
-        outcome=_text(report.outcome),
+        title=escaped(f"{report.view.name}: {report.outcome}"),
+        name=escaped(report.view.name),
+        outcome=escaped(report.outcome),
         mood=_mood(report),
-        facts="\n".join(f"<dt>{_text(name)}</dt><dd>{_text(value)}</dd>" for name, value in facts(report)),
+        facts="\n".join(
+            f"<dt>{escaped(name)}</dt><dd>{escaped(value)}</dd>" for name, value in facts(report)
+        ),
         picture=svg(report),
         sections="\n".join(line for section in sections(report) for line in _section(section)),
         version=VERSION,
@@ -54,26 +54,22 @@ def _section(section: Section) -> Iterator[str]:
     folded = section.key in FOLDED
     yield f'<section class="{section.key}">'
     yield (
-        f"<details><summary>{_text(section.title)}</summary>"
+        f"<details><summary>{escaped(section.title)}</summary>"
         if folded
-        else f"<h2>{_text(section.title)}</h2>"
+        else f"<h2>{escaped(section.title)}</h2>"
     )
     if section.rows:
         yield '<div class="wide"><table>'
-        yield "<tr>" + "".join(f"<th>{_text(name)}</th>" for name in section.columns) + "</tr>"
+        yield "<tr>" + "".join(f"<th>{escaped(name)}</th>" for name in section.columns) + "</tr>"
         for row in section.rows:
             yield "<tr>" + "".join(f"<td>{_cell(value)}</td>" for value in row) + "</tr>"
         yield "</table></div>"
     if section.notes:
-        yield "<ul>" + "".join(f"<li>{_text(note)}</li>" for note in section.notes) + "</ul>"
+        yield "<ul>" + "".join(f"<li>{escaped(note)}</li>" for note in section.notes) + "</ul>"
     yield "</details></section>" if folded else "</section>"
 
 
 def _cell(value: str) -> str:
     if isinstance(value, Code):
-        return f"<code>{_text(value)}</code>" if value else ""
-    return f'<span class="{MOODS[value]}">{value}</span>' if value in MOODS else _text(value)
-
-
-def _text(value: str) -> str:
-    return escape(plain(value))
+        return f"<code>{escaped(value)}</code>" if value else ""
+    return f'<span class="{MOODS[value]}">{value}</span>' if value in MOODS else escaped(value)

@@ -150,11 +150,11 @@ def _drawn(row: Row, pieces: Sequence[Piece], top: float) -> Iterator[str]:
     middle = top + ROW / 2
     yield f'<line class="rule" x1="0" y1="{top + ROW:.1f}" x2="{WIDTH:.0f}" y2="{top + ROW:.1f}"/>'
     name = row.id if len(row.id) <= LABEL else row.id[: LABEL - 1] + "…"
-    whole = _text(f"{row.id} {row.title}")
-    yield f'<text x="0" y="{middle + 4:.1f}">{_text(name)}<title>{whole}</title></text>'
+    whole = escaped(f"{row.id} {row.title}")
+    yield f'<text x="0" y="{middle + 4:.1f}">{escaped(name)}<title>{whole}</title></text>'
     for begin, end in row.bars:
         left, right = _place(begin, pieces), _place(end, pieces)
-        told = _text(f"{row.id}: {local(begin)}, {figure.span(end - begin)}")
+        told = escaped(f"{row.id}: {local(begin)}, {figure.span(end - begin)}")
         yield (
             f'<rect class="bar" x="{left:.1f}" y="{middle - 5:.1f}" width="{max(1.5, right - left):.1f}" '
             f'height="10" rx="2"><title>{told}</title></rect>'
@@ -164,7 +164,7 @@ def _drawn(row: Row, pieces: Sequence[Piece], top: float) -> Iterator[str]:
 
 
 def _mark(kind: str, x: float, y: float, told: str = "") -> str:
-    title = f"<title>{_text(told)}</title>" if told else ""
+    title = f"<title>{escaped(told)}</title>" if told else ""
     if kind == "proven":
         return f'<circle class="proven" cx="{x:.1f}" cy="{y:.1f}" r="5">{title}</circle>'
     cross = f"M{x - 3:.1f} {y - 3:.1f}l6 6m0 -6l-6 6"
@@ -222,5 +222,6 @@ def _legend(y: float) -> list[str]:
     ]
 
 
-def _text(value: str) -> str:
+def escaped(value: str) -> str:
+    """A text that a page shows as it is."""
     return escape(plain(value))

@@ -11,7 +11,7 @@ from ralphloop.domain.model import FEATURES, LAYOUTS, SPECUM, StopEvent
 from ralphloop.hook import claim, find
 from ralphloop.hook.find import Call
 from ralphloop.hook.stop import loop_of
-from ralphloop.store import arming
+from ralphloop.store import arming, files
 from ralphloop.store.shelf import ARMED, OWNED, Shelf
 from ralphloop.tasklists.source import Source
 from unit.hook.transcripts import INTERRUPT, NOW, THEN, asked, said, tool
@@ -206,8 +206,8 @@ def test_a_worktree_leads_to_its_main_checkout(tmp_path):
     git(main, "worktree", "add", "-q", str(tmp_path / "elsewhere" / "wt"))
     tree = tmp_path / "elsewhere" / "wt"
     (tree / "src").mkdir()
-    assert find.main_checkout(str(tree)) == os.path.realpath(main)
-    assert find.main_checkout(str(main)) == ""
+    assert files.worktree_link(str(tree))[1] == os.path.realpath(main)
+    assert files.worktree_link(str(main))[1] == ""
     assert find.roots(str(tree / "src"), {})[-1] == os.path.realpath(main)
 
 
@@ -225,13 +225,13 @@ def test_a_worktree_leads_to_its_main_checkout(tmp_path):
 )
 def test_a_git_file_that_is_no_worktrees_leads_nowhere(tmp_path, text):
     (tmp_path / ".git").write_bytes(text.encode("utf-8", "surrogatepass"))
-    assert find.main_checkout(str(tmp_path)) == ""
+    assert files.worktree_link(str(tmp_path))[1] == ""
 
 
 def test_a_relative_git_file_is_read_from_its_own_folder(tmp_path):
     (tmp_path / "wt").mkdir()
     (tmp_path / "wt" / ".git").write_text("gitdir: ../main/.git/worktrees/wt\n")
-    assert find.main_checkout(str(tmp_path / "wt")) == os.path.realpath(tmp_path) + "/main"
+    assert files.worktree_link(str(tmp_path / "wt"))[1] == os.path.realpath(tmp_path) + "/main"
 
 
 @pytest.fixture
