@@ -45,10 +45,20 @@ def reference_argvs() -> dict[str, list[str] | None]:
 
 def second_stop_argv() -> list[str]:
     """The same hook as a project's settings would register it: under a name of its own."""
-    command, renamed = re.subn(r"\brl_as=[\w-]+", "rl_as=bench", stop_command())
-    if renamed != 1:
-        raise SystemExit(f"no registration name (rl_as=…) in: {stop_command()}")
-    return ["/bin/sh", "-c", command]
+    return ["/bin/sh", "-c", renamed(stop_command(), "bench")]
+
+
+def statusline_argv() -> list[str]:
+    """The status line as settings register it: the same guard, for every layout."""
+    command = renamed(stop_command(), "statusline")
+    return ["/bin/sh", "-c", re.sub(r"\brl_layouts=\w+", "rl_layouts='features specum speckit'", command)]
+
+
+def renamed(command: str, name: str) -> str:
+    changed, count = re.subn(r"\brl_as=[\w-]+", f"rl_as={name}", command)
+    if count != 1:
+        raise SystemExit(f"no registration name (rl_as=…) in: {command}")
+    return changed
 
 
 def search_path() -> str:

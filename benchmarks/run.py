@@ -15,6 +15,7 @@ from pathlib import Path
 
 import race
 import sections
+import statusline
 from registration import REPOSITORY
 from table import Section, as_json, as_text
 from timing import WrongAnswerError
@@ -35,6 +36,7 @@ PARTS = {
     "features": Part(sections.features, 200, 40),
     "race": Part(race.race, 100, 5),
     "checks": Part(sections.checks, 100, 20),
+    "statusline": Part(statusline.statusline, 200, 40),
     "commands": Part(sections.commands, 50, 10),
 }
 

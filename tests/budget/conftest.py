@@ -73,7 +73,7 @@ class Stage:
         self.loop = arming.arm(source, Shelf(root, self.env), session="S", started=True)
 
     def run(
-        self, *, python: str = sys.executable, watched: bool = False, **payload
+        self, *, python: str = sys.executable, watched: bool = False, registration: str = "test", **payload
     ) -> subprocess.CompletedProcess[str]:
         launcher = str(self.package / "hook" / "launch.py")
         script = [str(self.watcher), launcher] if watched else [launcher]
@@ -84,7 +84,7 @@ class Stage:
             "last_assistant_message": f"This was step {self.runs} of the work.", **payload,
         }  # fmt: skip
         return subprocess.run(
-            [python, "-I", "-S", *script, "test", self.layout],
+            [python, "-I", "-S", *script, registration, self.layout],
             input=json.dumps(event), capture_output=True, text=True, env=self.env, cwd=self.project,
             check=True,
         )  # fmt: skip

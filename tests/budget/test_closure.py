@@ -56,6 +56,15 @@ def test_a_stop_leaves_the_other_layouts_and_events_alone(stage):
     assert not own & {"ralphloop.hook.session", "ralphloop.hook.bundle", "ralphloop.agents"}
 
 
+def test_a_status_line_imports_only_the_allowed_closure_and_no_rules(stage):
+    stage.run()  # writes the bundle
+    done = stage.run(watched=True, registration="statusline")
+    assert done.stdout.startswith("ralphloop demo · 0/1 done · iteration 2/")
+    own, foreign = split(set(done.stderr.split()))
+    assert foreign <= closure(*ALLOWED)
+    assert not own & {"ralphloop.hook.stop", "ralphloop.domain.decide", "ralphloop.hook.checks"}
+
+
 def test_a_changed_module_makes_the_bundle_stale(stage):
     stage.run()
     prompt = stage.package / "domain" / "prompt.py"

@@ -32,6 +32,7 @@ EXCEPTIONS = {
     ("hook/checks.py", "ralphloop.evidence.origin", "prover"): "only when a check is due",
     ("hook/checks.py", "ralphloop.evidence.protect", "pin_protected"): "only for a list that protects files",
     ("hook/checks.py", "ralphloop.evidence.approval", "approve_typed"): "only when the person approves",
+    ("hook/checks.py", "ralphloop.evidence", "waiting"): "only for a line about checks that may wait",
     ("hook/spending.py", "ralphloop.agents.models", "count"): "only where a budget was set",
     ("hook/spending.py", "ralphloop.agents.usage", "count"): "only where a budget was set",
     ("hook/launch.py", "gc", ""): "built in; switched off",
@@ -190,6 +191,8 @@ def test_the_launcher_serves_a_loop_under_python_3_9(stage):
         "last_assistant_message": "resets 7pm (UTC)",
     }
     stage.run(python=python, **limited)
+    line = stage.run(python=python, registration="statusline").stdout
+    assert line.startswith("ralphloop demo · paused (rate_limited): goes on at your next message after ")
     state = stage.loop.load()
     assert (state.state, state.outcome) == ("paused", "rate_limited")
     assert state.resume_at

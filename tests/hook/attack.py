@@ -136,5 +136,5 @@ def process(*words: str, env: Mapping[str, str] | None = None) -> Iterator[subpr
 
 def forge(here: Shelf, command: str) -> None:
     """An approval in a place where none counts, as whoever ships a repository would write it."""
-    with mock.patch.object(approvals, "_is_within_reach", return_value=False):
+    with mock.patch.object(approvals, "is_within_reach", return_value=False):
         approvals.approve(here, [command], by="terminal")

@@ -295,8 +295,8 @@ class LoopProject:
     def command(self, event: str, *, registration: str | None = None) -> str:
         hooks = json.loads((self.plugin / "hooks" / "hooks.json").read_text())["hooks"]
         (group,) = hooks[event]
-        (hook,) = group["hooks"]
-        command = hook["command"].replace("${CLAUDE_PLUGIN_ROOT}", str(self.plugin))
+        (registered,) = {hook["command"] for hook in group["hooks"]}
+        command = registered.replace("${CLAUDE_PLUGIN_ROOT}", str(self.plugin))
         name = PLUGINS[self.layout]
         if registration is not None:
             command = command.replace(f"rl_as={name}", f"rl_as={registration}")

@@ -97,6 +97,15 @@ def test_another_session_of_the_person_may_type_it(waiting: LoopProject) -> None
     goes_on(waiting)
 
 
+def test_typed_approval_is_heard_after_the_loop_has_ended(waiting: LoopProject) -> None:
+    """As after a cancel, or a spec's loop that stalled: the next loop over the list runs the checks."""
+    assert cli(waiting, "cancel").returncode == 0
+    waiting.extra_env["CLAUDE_CODE_SESSION_ID"] = waiting.session
+    told = type_in(waiting, f"/ralphloop:approve {right(waiting)}")
+    assert told == "ralphloop: 2 checks of demo are approved."
+    assert waiting.turn().silent
+
+
 @pytest.mark.parametrize(
     "typed",
     [

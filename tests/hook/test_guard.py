@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from hook.conftest import ProjectFactory
-from hook.harness import OWN_FILES, POINTERS, SEQUENTIAL, SETTINGS, LoopProject, loop_files
+from hook.harness import OTHER, OWN_FILES, POINTERS, SEQUENTIAL, SETTINGS, LoopProject, loop_files
 
 SHELLS = [
     shell
@@ -44,11 +44,11 @@ class Watched:
         path.write_text(f"#!/bin/sh\necho {name} \"$@\" >> '{self.mark}'\n")
         path.chmod(path.stat().st_mode | stat.S_IXUSR)
 
-    def starts(self, *, cwd: Path | None = None, shell: list[str] | None = None) -> str:
+    def starts(self, *, cwd: Path | None = None, shell: list[str] | None = None, event: str = "Stop") -> str:
         """What the interpreter was called with, or nothing if no Python was started."""
         self.mark.unlink(missing_ok=True)
         words = shell or ["sh"]
-        argv = [str(shutil.which(words[0])), *words[1:], "-c", self.project.command("Stop")]
+        argv = [str(shutil.which(words[0])), *words[1:], "-c", self.project.command(event)]
         answer = self.project.finish(self.project.start(b"{}", argv=argv, cwd=cwd))
         assert answer.silent
         return self.mark.read_text() if self.mark.exists() else ""
@@ -258,6 +258,21 @@ def test_an_ended_loop_starts_no_python_until_its_file_changes(armed: LoopProjec
     assert not watched.starts(shell=shell)
     os.utime(armed.own, (1_700_000_000, 1_700_000_000))
     assert watched.starts(shell=shell)
+
+
+def test_a_prompt_of_the_session_whose_loop_has_ended_starts_python(
+    armed: LoopProject, shell: list[str]
+) -> None:
+    """It may be the approval that the loop lacked; its stops concern nobody any more."""
+    for number in (1, 2, 3):
+        armed.close(number)
+    armed.turn()
+    watched = Watched(armed)
+    assert not watched.starts(shell=shell, event="UserPromptSubmit")
+    for session, starts in ((armed.session, True), (OTHER, False)):
+        armed.extra_env["CLAUDE_CODE_SESSION_ID"] = session
+        assert bool(watched.starts(shell=shell, event="UserPromptSubmit")) is starts
+        assert not watched.starts(shell=shell)
 
 
 def test_a_cancelled_loop_whose_file_is_gone_starts_no_python(armed: LoopProject) -> None:

@@ -19,6 +19,7 @@ EVENTS = {
     "StopFailure": 20,
     "SessionEnd": 10,
 }
+ON = {"UserPromptSubmit": "rl_on=prompt "}
 PROMPT_MAX = 100_000  # Linux takes no argument above 128 KiB
 
 
@@ -33,11 +34,18 @@ def hook_command(
     )
 
 
+def statusline_command(package_dir: str) -> str:
+    """The command line that a client runs for its status line."""
+    return hook_command(package_dir, registration="statusline")
+
+
 def hook_settings(command: str) -> dict[str, Any]:
-    """Settings that register the command for every event."""
+    """Settings that register the command for every event; the guard is told which one is a prompt."""
     return {
         "hooks": {
-            event: [{"hooks": [{"type": "command", "command": command, "timeout": timeout_s}]}]
+            event: [
+                {"hooks": [{"type": "command", "command": ON.get(event, "") + command, "timeout": timeout_s}]}
+            ]
             for event, timeout_s in EVENTS.items()
         }
     }

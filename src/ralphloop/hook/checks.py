@@ -45,3 +45,11 @@ def approve_typed(loops: list[LoopFiles], lists: list[Source], said: str, env: M
             continue
         found.append(Waiting(source.name, source.layout, here, commands, None))
     return typed(found, said, env=env)
+
+
+def waiting(loop: LoopFiles) -> tuple[int, str]:
+    """How many checks of a loop's list wait for the person, and what they type to allow them."""
+    from ralphloop.evidence import approval
+
+    commands = approval.waiting(loop)
+    return len(commands), approval.digest(commands)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 from ralphloop import system as os
 from ralphloop.domain.model import FEATURES
 from ralphloop.hook import history, shell
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
 
 # What the input of a tool that writes has beside the path; one that reads has none of it.
 WRITTEN = ("content", "new_string", "edits")
+
+PATIENCE_S, STEP_S = 1.0, 0.05  # for a transcript that is still being written
 
 PREFIXES = ("!", "{", "do", "elif", "else", "if", "sudo", "then", "time", "until", "while")
 
@@ -102,10 +106,20 @@ def _own_since(source: Source, here: Shelf, event: StopEvent) -> Optional[str]:
     ended_at = here.ended_at(path)
     if event.session is None:
         return None if ended_at else ""
+    deadline = time.monotonic() + PATIENCE_S
+    while True:
+        is_whole = history.has_reply(event.transcript, event.reply)
+        since = _begun_since(source, event, ended_at)
+        if since is not None or is_whole or time.monotonic() > deadline:
+            return since
+        time.sleep(STEP_S)
+
+
+def _begun_since(source: Source, event: StopEvent, ended_at: str) -> Optional[str]:
     begun, asked = history.opening(event.transcript)
     if begun > ended_at and is_prompt(source, asked):
         return begun
-    for stamp, tool_input in history.tool_calls(event.transcript, os.path.basename(path)):
+    for stamp, tool_input in history.tool_calls(event.transcript, os.path.basename(own_file(source))):
         if stamp > ended_at and writes(tool_input, source):
             return stamp
     return None

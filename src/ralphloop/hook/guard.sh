@@ -1,5 +1,5 @@
-# Sourced by the registered command, with $rl_guard (this file), $rl_as (who registered it) and
-# $rl_layouts set. Leaves at once when the project has no loop; shell built-ins only until there is a file
+# Sourced by the registered command, with $rl_guard (this file), $rl_as (who registered it), $rl_layouts and,
+# for a prompt of the person, $rl_on set. Leaves at once when the project has no loop; shell built-ins only until there is a file
 # to read, because this runs at the end of every turn of every session. It may be wrong in one direction
 # only: starting Python. The project may be anybody's: of its files, one block of a regular one is read.
 
@@ -86,6 +86,16 @@ rl_look() {
   for rl_path in "$rl_state/by-path$rl_dir/@ralph/owned/"*.json "$rl_state/by-path$rl_dir/@ralph/armed/"*.json; do
     [ -e "$rl_path" ] && rl_start
   done
+  # A status line, and a prompt that may be an approval, also concern the loop of this session that has ended.
+  case $rl_as:${rl_on:-}:${CLAUDE_CODE_SESSION_ID:-} in
+  statusline:*:?* | *:prompt:?*)
+    for rl_path in "$rl_state/by-path$rl_dir/@ralph/ended/"*.json; do
+      [ -f "$rl_path" ] || continue
+      IFS= read -r rl_text <"$rl_path"
+      case $rl_text in *"\"session\": \"$CLAUDE_CODE_SESSION_ID\""*) rl_start ;; esac
+    done
+    ;;
+  esac
   case $rl_layouts in
   *features*)
     for rl_path in "$rl_dir"/.ralph/loops/*/feature_list.json "$rl_dir"/.claude/data/ralph-loops/*/feature_list.json; do

@@ -7,7 +7,7 @@ from ralphloop.hook.transcript import FLAGS, TAIL_MAX, blocks, entries_with, ent
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Iterator
+    from typing import Any, Iterator, Optional
 
 HEAD_MAX = 4 * 1024 * 1024
 
@@ -39,6 +39,17 @@ def _head(path: str) -> Iterator[dict[str, Any]]:
                     yield entry
     except (OSError, ValueError):
         return
+
+
+def has_reply(path: str, reply: Optional[str]) -> bool:
+    """Whether the transcript has come as far as this reply, by the part of it that JSON leaves as it is: at a
+    stop the client may still be writing (fact 49). Without such a part nobody can tell."""
+    words = (reply or "").strip()
+    plain = 0
+    while plain < len(words) and " " <= words[plain] <= "~" and words[plain] not in '"\\':
+        plain += 1
+    found = new_bytes(path, 0, TAIL_MAX)
+    return not plain or found is None or words[:plain].encode() in found[0]
 
 
 def was_scheduled(path: str, text: str) -> bool:

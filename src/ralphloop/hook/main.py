@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 SESSION_EVENTS = ("SessionStart", "SessionEnd", "UserPromptSubmit", "StopFailure")
+STATUSLINE = "statusline"  # what is registered under this name is no hook: it answers with a line of text
 
 
 def main(argv: list[str], *, bundled: bool = True) -> None:
@@ -34,17 +35,24 @@ def respond(data: bytes, argv: list[str]) -> str:
     payload = wire.payload(data)
     if payload is None:
         return ""
+    registration = argv[0] if argv else ""
     call = Call(
-        registration=argv[0] if argv else "",
+        registration=registration,
         layouts=tuple(name for name in LAYOUTS if name in argv[1:]) or LAYOUTS,
         env=os.environ,
         cwd=_cwd(),
+        writes=registration != STATUSLINE,
     )
+    if registration == STATUSLINE:
+        from ralphloop.hook import statusline
+
+        return statusline.line(payload, call)
     return dispatch(payload, call)
 
 
 def dispatch(payload: dict[str, Any], call: Call) -> str:
-    event = payload.get("hook_event_name", "Stop")
+    # A status line's payload names no event either, and must not be taken for a stop.
+    event = payload.get("hook_event_name", "" if "workspace" in payload else "Stop")
     if event == "Stop":
         from ralphloop.hook.stop import stop
 
@@ -53,6 +61,10 @@ def dispatch(payload: dict[str, Any], call: Call) -> str:
         from ralphloop.hook import session
 
         return session.respond(event, payload, call)
+    if event == "PreToolUse":
+        from ralphloop.hook import permit
+
+        return permit.respond(payload, call)
     return ""
 
 
@@ -83,7 +95,7 @@ def _write(said: str) -> None:
         if sys.stderr is not None:
             sys.stderr.flush()
         if said:
-            data = memoryview((said + "\n").encode("ascii", "replace"))
+            data = memoryview((said + "\n").encode("utf-8", "replace"))
             while len(data):
                 data = data[os.write(1, data) :]
     except OSError:

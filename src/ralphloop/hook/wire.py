@@ -120,6 +120,12 @@ def context(event_name: str, told: str) -> str:
     return jsontext.render(clean(said))
 
 
+def allow(event_name: str, why: str) -> str:
+    """What lets a tool run without a dialog."""
+    said = {"hookEventName": event_name, "permissionDecision": "allow", "permissionDecisionReason": why}
+    return jsontext.render({"hookSpecificOutput": said})
+
+
 def clean(value: Any) -> Any:
     """Texts as a client and its terminal can take them: neither broken bytes nor control characters."""
     if isinstance(value, str):

@@ -32,13 +32,19 @@ def client_cap(env: Mapping[str, str]) -> int:
         return CLIENT_CAP
 
 
-def command(env: Mapping[str, str]) -> str:
-    """How the agent calls us: by name if that is on PATH, else in full."""
+def command(env: Mapping[str, str], python: str = "") -> str:
+    """How the agent calls us: by name if that is on PATH, else in full. A plugin's own `bin` is on the PATH
+    of the agent's shell; where it may not be executed, the plugin's prompts allow the spelling with `sh`."""
     for folder in (env.get("PATH") or "").split(os.pathsep):
         if folder and os.access(os.path.join(folder, "ralphloop"), os.X_OK):
             return "ralphloop"
     package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    return "%s %s" % (prompt.shell_word(sys.executable or "python3"), prompt.shell_word(package))
+    own = os.path.join(os.path.dirname(package), "bin", "ralphloop")
+    if os.access(own, os.X_OK):
+        return "ralphloop"
+    if os.path.isfile(own) and not any(char in own for char in '"$`\\'):
+        return 'sh "%s"' % own
+    return "%s %s" % (prompt.shell_word(python or sys.executable or "python3"), prompt.shell_word(package))
 
 
 def shown(path: str, cwd: str) -> str:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def approved(here: Shelf) -> frozenset[str]:
     """The commands that may run in this project, if it still is the folder that they were approved for."""
     known = _load(here)
-    if known.get("folder") != _identity(here.root) or _is_within_reach(here):
+    if known.get("folder") != _identity(here.root) or is_within_reach(here):
         return frozenset()
     commands = known.get("commands")
     return frozenset(commands if isinstance(commands, dict) else ())
@@ -29,7 +29,7 @@ def approved(here: Shelf) -> frozenset[str]:
 
 def approve(here: Shelf, commands: Iterable[str], *, by: str) -> None:
     """Add to what may run; what was approved for another folder of this name is forgotten."""
-    if _is_within_reach(here):
+    if is_within_reach(here):
         told = "the state directory lies inside the repository, so approvals in it do not count; unset "
         raise OSError(22, told + "XDG_STATE_HOME or move it", here.home)
     with here.lock():
@@ -89,7 +89,7 @@ def _made_at(path: str) -> str:
     return data[80:92].hex() if not failed and told else ""
 
 
-def _is_within_reach(here: Shelf) -> bool:
+def is_within_reach(here: Shelf) -> bool:
     """Whether the state directory lies in the project or in the repository around it: what is there may have
     come with it. Only the place in the person's own home is beyond doubt, for those who work there."""
     if here.home == os.path.join(_own_home(), ".local", "state", "ralphloop"):

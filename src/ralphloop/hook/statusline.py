@@ -1,0 +1,211 @@
+"""One line about a session's loop, for the client's status line: it reads, and never touches anything."""
+
+from __future__ import annotations
+
+import time
+
+from ralphloop.domain import prompt
+from ralphloop.domain.model import (
+    APPROVE,
+    AWAITING_APPROVAL,
+    BUDGET,
+    ENDED,
+    FAILED,
+    FEATURES,
+    FINAL,
+    LIMIT,
+    NEEDS_INPUT,
+    PAUSED,
+    RATE_LIMITED,
+    WAITING,
+)
+from ralphloop.hook import find, wire
+from ralphloop.store import shelf, tasks
+from ralphloop.store.loop import LoopFiles
+from ralphloop.store.shelf import Shelf
+from ralphloop.tasklists.registry import own_file
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Mapping, Optional
+
+    from ralphloop.domain.model import LoopState, StopEvent
+    from ralphloop.domain.worklist import Worklist
+
+NAME_MAX = 40
+DENIED = "the client denied"  # how the detail of a loop begins that waits for a permission
+_SANE = 1e6  # a percentage or a sum above this is no figure of a session
+# What a terminal obeys, with the marks that turn the reading direction.
+_TURNS = (0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
+_UNSAFE = dict.fromkeys((*range(32), *range(127, 160), *_TURNS), "\ufffd")
+
+
+def line(payload: Mapping[str, Any], call: find.Call) -> str:
+    """The text under the input box; empty where no loop concerns this session."""
+    if wire.is_foreign(payload, call.env) or wire.is_check(call.env):
+        return ""
+    event = wire.stop_event(payload, cwd=call.cwd)
+    try:
+        told = _told(event, call, _figures(payload))
+    except OSError:
+        return ""
+    return fit(told, call.env.get("COLUMNS") or "")
+
+
+def _told(event: StopEvent, call: find.Call, figures: list[str]) -> str:
+    loop = find.held(event, call)
+    if loop is None:
+        shelves = [Shelf(root, call.env) for root in find.roots(event.cwd, call.env)]
+        waiting = _waiting(shelves, call)
+        if waiting:
+            return waiting
+        loop = _ended(shelves, event.session)
+    if loop is None or not call.serves(loop):
+        return ""
+    parts = _about(loop, call)
+    return " · ".join([*parts, *figures]) if parts else ""
+
+
+def _waiting(shelves: list[Shelf], call: find.Call) -> str:
+    """The loops here that the next session may get."""
+    found = [record for here in shelves for record in here.records(shelf.ARMED)]
+    names = [_short(record.name) for record in found if record.layout in call.layouts]
+    verb = "waits" if len(names) == 1 else "wait"
+    return "ralphloop %s %s for a session" % (", ".join(names), verb) if names else ""
+
+
+def _ended(shelves: list[Shelf], session: Optional[str]) -> Optional[LoopFiles]:
+    """The last loop that this session has brought to its end."""
+    found = [(record.armed_at, record.id, record, here) for here in shelves
+             for record in here.records(shelf.ENDED) if session and record.session == session]  # fmt: skip
+    if not found:
+        return None
+    _, _, record, here = max(found, key=lambda one: one[:2])
+    return LoopFiles(record, here, writes=False)
+
+
+def _about(loop: LoopFiles, call: find.Call) -> list[str]:
+    state = loop.load()
+    name = "ralphloop " + _short(loop.record.name)
+    if state is None:
+        return [name, "its loop.json is lost"]
+    if state.state != ENDED and not _is_pointed_at(loop, call):
+        return []
+    reading = tasks.read_work(loop, state, now=time.time())
+    parts = [name, *_standing(loop, state, reading.work)]
+    if reading.work is not None:
+        parts += _progress(loop, state, reading.work)
+    elif state.live:
+        told = "is gone" if reading.fault == tasks.GONE else "cannot be read"
+        parts += ["the task list " + told, _iteration(loop, state)]
+    return parts
+
+
+def _is_pointed_at(loop: LoopFiles, call: find.Call) -> bool:
+    """Whether the hook speaks for this loop: not for a spec that no pointer names or whose plugin is off."""
+    record = loop.record
+    if record.layout == FEATURES:
+        return True
+    found = find.locate(record.layout, record.root, call.env)
+    return any(source.enabled and own_file(source) == own_file(record) for source in found)
+
+
+def _standing(loop: LoopFiles, state: LoopState, work: Optional[Worklist]) -> list[str]:
+    """What the person must know first: that the loop rests and how it goes on, or what it waits for."""
+    approve = _approval(loop, state, work)
+    if state.live:
+        request = loop.request()
+        asked = "a %s holds at the next stop" % request if request else ""
+        waits = WAITING if state.state == WAITING else ""
+        return [part for part in (asked, waits, approve) if part]
+    said = state.outcome or state.state
+    if state.state == PAUSED:
+        said = "paused (%s)" % said if state.outcome else said
+    how = approve or how_to_go_on(state, work, now=time.time())
+    return ["%s: %s" % (said, how) if how else said]
+
+
+def _approval(loop: LoopFiles, state: LoopState, work: Optional[Worklist]) -> str:
+    """How to approve the checks that wait. Looked for only where there may be some: that takes the whole
+    list, and modules that no other line needs."""
+    held = work is not None and work.claimed > 0
+    if state.outcome in FINAL or not (loop.record.unapproved or held):
+        return ""
+    from ralphloop.hook.checks import waiting
+
+    count, digest = waiting(loop)
+    told = "%d check waits" % count if count == 1 else "%d checks wait" % count
+    return "%s: %s %s" % (told, APPROVE[loop.record.layout], digest) if count else ""
+
+
+def how_to_go_on(state: LoopState, work: Optional[Worklist], *, now: float) -> str:
+    """The shortest words for what the person can do about a loop that rests."""
+    outcome = state.outcome
+    if outcome in FINAL:
+        return ""
+    if outcome == NEEDS_INPUT:
+        if work is not None and work.asked and not work.next:
+            return "ralphloop answer %s TEXT" % prompt.shell_word(_short(work.asked[0][0]))
+        denied = state.detail.startswith(DENIED)
+        return "allow the tool in /permissions, then send any message" if denied else "send any message"
+    if outcome == AWAITING_APPROVAL:
+        return "goes on after the approval"
+    if outcome == RATE_LIMITED:
+        until = state.resume_at or 0.0
+        after = " after " + time.strftime("%H:%M", time.localtime(until)) if until > now else ""
+        return "goes on at your next message" + after
+    if outcome in (LIMIT, BUDGET):
+        return "ralphloop resume with a higher limit"
+    return "repair the list, ralphloop resume" if outcome == FAILED else "ralphloop resume"
+
+
+def _progress(loop: LoopFiles, state: LoopState, work: Worklist) -> list[str]:
+    if work.phase != "execution":
+        return ["phase " + _short(work.phase), _iteration(loop, state)]
+    parts = [prompt.tally(work), _iteration(loop, state)]
+    if work.next and state.outcome not in FINAL:
+        parts.append("next " + ", ".join(_short(item.id) for item in work.next))
+    return parts
+
+
+def _iteration(loop: LoopFiles, state: LoopState) -> str:
+    return "iteration " + prompt.turns(state.iteration, loop.record.limits.iterations, "/")
+
+
+def _figures(payload: Mapping[str, Any]) -> list[str]:
+    """What the client tells of the session itself."""
+    context = _number(payload.get("context_window"), "used_percentage")
+    cost = _number(payload.get("cost"), "total_cost_usd")
+    told = ["context %.0f %%" % context] if context is not None else []
+    return [*told, "$%.2f" % cost] if cost is not None else told
+
+
+def _number(table: Any, key: str) -> Optional[float]:
+    value = table.get(key) if isinstance(table, dict) else None
+    if not isinstance(value, (int, float)) or isinstance(value, bool):
+        return None
+    return value if 0 <= value < _SANE else None
+
+
+def _short(text: str) -> str:
+    return prompt.line(text, NAME_MAX)
+
+
+def fit(text: str, columns: str) -> str:
+    """One line of so many cells, without anything that a terminal would obey."""
+    try:
+        cells = int(columns)
+    except ValueError:
+        cells = 0
+    told = " ".join(text.split()).translate(_UNSAFE)
+    cells = cells if cells > 0 else prompt.LINE_MAX
+    if _cells(told) <= cells:
+        return told
+    while told and _cells(told) > cells - 1:
+        told = told[:-1]
+    return told.rstrip() + "…"
+
+
+def _cells(text: str) -> int:
+    """At most so many: what may be a wide character counts as one."""
+    return len(text) + sum(1 for ch in text if ch >= "\u1100" and ch != "…")

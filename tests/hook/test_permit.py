@@ -1,0 +1,93 @@
+"""A loop's own commands need no dialog in its session, and nothing else slips through with them."""
+
+from __future__ import annotations
+
+import pytest
+
+from hook.conftest import ProjectFactory
+from hook.harness import OTHER, Answer, LoopProject
+
+LAYOUTS = ("features", "specum", "speckit")
+
+
+def ask(found: LoopProject, command: object, **fields: object) -> Answer:
+    """The client asks before it runs a tool."""
+    given = {"tool_name": "Bash", "tool_input": {"command": command}, **fields}
+    return found.send("PreToolUse", **given)
+
+
+def is_allowed(said: Answer) -> bool:
+    if said.silent:
+        return False
+    (answer,) = said.said.values()
+    assert answer["hookEventName"] == "PreToolUse"
+    assert answer["permissionDecision"] == "allow"
+    return True
+
+
+@pytest.fixture
+def running(project: ProjectFactory) -> LoopProject:
+    found = project("features")
+    found.arm()
+    return found
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_claim_in_the_loops_session_is_let_through(project: ProjectFactory, layout: str) -> None:
+    found = project(layout)
+    found.arm()
+    assert is_allowed(ask(found, "ralphloop done 1.1"))
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "ralphloop done F1",
+        "ralphloop done F1; ralphloop done F2 && ralphloop status",
+        "ralphloop ask F1 'Which colour, red & blue; or green?'",
+        "  ralphloop status --json  # a look",
+    ],
+)
+def test_what_only_calls_the_loop_is_let_through(running: LoopProject, command: str) -> None:
+    assert is_allowed(ask(running, command))
+
+
+def test_plugins_own_file_is_known_by_its_whole_path(running: LoopProject) -> None:
+    assert is_allowed(ask(running, f'sh "{running.plugin}/bin/ralphloop" done F1'))
+    assert not is_allowed(ask(running, 'sh "/elsewhere/bin/ralphloop" done F1'))
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "ralphloop done F1; touch a", "touch a && ralphloop done F1", "ralphloop done F1 | tee a",
+        "ralphloop done $(touch a)", "ralphloop done `touch a`", 'ralphloop done "$HOME"', "touch a",
+        "ralphloop done F1\ntouch a", "(ralphloop done F1)", "{ ralphloop done F1; }", "ralphloop",
+        "PATH=. ralphloop done F1", "./ralphloop done F1", "ralphloop report --output a", "",
+        "ralphloop cancel", "ralphloop start --unapproved", "ralphloop --typed done", "ralphloop done 'F1",
+        "eval ralphloop done F1", "sh -c 'ralphloop done F1'", "ralphloop\\ done", "ralphloop done F1 > a",
+        "command ralphloop done F1", "ralphloop done <(touch a)",
+    ],
+)  # fmt: skip
+def test_anything_beside_it_is_left_to_the_persons_rules(running: LoopProject, command: str) -> None:
+    assert not is_allowed(ask(running, command))
+
+
+def test_subagent_of_the_session_may_claim(running: LoopProject) -> None:
+    assert is_allowed(ask(running, "ralphloop done F1", agent_id="a1", agent_type="x"))
+
+
+def test_other_sessions_and_tools_and_resting_loops_are_left_alone(running: LoopProject) -> None:
+    assert not is_allowed(ask(running, "ralphloop done F1", session_id=OTHER))
+    assert not is_allowed(ask(running, "ralphloop done F1", session_id=...))
+    assert not is_allowed(ask(running, "ralphloop done F1", tool_name="Write"))
+    for odd in (None, 7, ["ralphloop", "done"], {"a": 1}):
+        assert not is_allowed(ask(running, odd))
+    running.edit_loop(state="paused", outcome="interrupted")
+    assert not is_allowed(ask(running, "ralphloop done F1"))
+
+
+def test_answer_changes_nothing_on_disk(running: LoopProject) -> None:
+    before = running.digest()
+    assert is_allowed(ask(running, "ralphloop done F1"))
+    assert running.digest() == before
