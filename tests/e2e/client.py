@@ -14,11 +14,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ralphloop.testing import scratch
 from ralphloop.testing.model_server import ModelServer
 from ralphloop.testing.reply import Reply
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-API_KEY = "dummy-key-of-the-tests"
 
 # Write and Bash run unasked, in print runs and in the terminal. Not "auto": its check runs on the vendor's
 # server, and where that does not answer the terminal shows a dialog instead.
@@ -58,33 +58,12 @@ class ClientHome:
     extra_env: Mapping[str, str] = field(default_factory=dict)
 
     def trust(self, project: Path) -> None:
-        """Seed `.claude.json`, without which the terminal opens with dialogs."""
-        file = self.path / ".claude.json"
-        seeded = json.loads(file.read_text()) if file.exists() else {}
-        seeded |= {
-            "hasCompletedOnboarding": True,
-            "theme": "dark",
-            "bypassPermissionsModeAccepted": True,
-            "customApiKeyResponses": {"approved": [API_KEY[-20:]], "rejected": []},
-        }
-        seeded.setdefault("projects", {})[str(project)] = {"hasTrustDialogAccepted": True}
-        file.write_text(json.dumps(seeded))
+        scratch.trust(self.path, project)
 
     def env(self, server: ModelServer, extra: Mapping[str, str] | None = None) -> dict[str, str]:
         """The whole environment of the client: nothing is inherited from the caller's."""
-        return {
-            "HOME": str(self.path),
-            "PATH": os.pathsep.join([str(Path(sys.executable).parent), "/usr/local/bin", "/usr/bin", "/bin"]),
-            "TERM": "xterm-256color",
-            "LANG": "C.UTF-8",
-            "ANTHROPIC_BASE_URL": server.base_url,
-            "ANTHROPIC_API_KEY": API_KEY,
-            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
-            # Makes each request say whether it is the main loop's, a subagent's or a side question.
-            "CLAUDE_CODE_GATEWAY_HINT_HEADERS": "1",
-            "DISABLE_AUTOUPDATER": "1",
-            "DISABLE_TELEMETRY": "1",
-            "IS_SANDBOX": "1",
+        path = os.pathsep.join([str(Path(sys.executable).parent), "/usr/local/bin", "/usr/bin", "/bin"])
+        return scratch.client_env(self.path, server.base_url, path=path) | {
             **self.extra_env,
             **(extra or {}),
         }
@@ -146,7 +125,10 @@ def run_print(
     **options: Any,
 ) -> PrintRun:
     """Run `claude -p` to its end; `options` are those of `client_arguments`."""
-    home.trust(project)
+    if not (
+        home.path / ".claude.json"
+    ).exists():  # a print run asks for no trust; another one may be writing it
+        home.trust(project)
     process = subprocess.Popen(
         [str(home.binary), *PRINT_OPTIONS, *client_arguments(**options)],
         cwd=project,

@@ -7,19 +7,17 @@ import json
 import os
 import shlex
 import shutil
-import signal
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 from ralphloop.agents import claude
 from ralphloop.cli.errors import UserError
 from ralphloop.domain.model import FEATURES
+from ralphloop.testing.scratch import scratch_folder
 
 PACKAGE = Path(__file__).resolve().parents[1]
 TEMPLATES = Path(__file__).resolve().parent / "templates"
@@ -122,14 +120,10 @@ def hook_command() -> str:
 def set_up(*, keep: bool) -> Iterator[Stage]:
     """A stage that is gone afterwards, however the demo ends; `keep` leaves it."""
     _git_folder()
-    with _terminations_unwind():
-        stage = Stage(Path(tempfile.mkdtemp(prefix="ralphloop-demo-")).resolve())
-        try:
-            _furnish(stage)
-            yield stage
-        finally:
-            if not keep:
-                _remove(stage.folder)
+    with scratch_folder("ralphloop-demo-", keep=keep) as folder:
+        stage = Stage(folder)
+        _furnish(stage)
+        yield stage
 
 
 def _git_folder() -> Path:
@@ -152,27 +146,3 @@ def _furnish(stage: Stage) -> None:
         path.write_text(text, encoding="utf-8")
     command.chmod(0o755)
     stage.project.mkdir()
-
-
-def _remove(folder: Path) -> None:
-    """Delete the folder; a second Ctrl-C does not stop that half-way."""
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        shutil.rmtree(folder, ignore_errors=True)
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
-@contextlib.contextmanager
-def _terminations_unwind() -> Iterator[None]:
-    """Let SIGTERM and a closed terminal end the demo as Ctrl-C does, through every clean-up."""
-
-    def unwind(number: int, frame: FrameType | None) -> None:
-        raise SystemExit(128 + number)
-
-    before = {number: signal.signal(number, unwind) for number in (signal.SIGTERM, signal.SIGHUP)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

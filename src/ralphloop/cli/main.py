@@ -6,8 +6,10 @@ import argparse
 import os
 import sys
 import time
+from collections.abc import Callable
+from contextlib import suppress
 from importlib import import_module
-from typing import Protocol
+from typing import NoReturn, Protocol
 
 from ralphloop.cli.errors import UserError
 from ralphloop.cli.output import complain
@@ -15,9 +17,13 @@ from ralphloop.store import files, shelf
 from ralphloop.version import VERSION
 
 FINE, EXPECTED, BUG, INTERRUPT = 0, 1, 3, 130
+# First word of a call from a plugin's prompt: the arguments come on stdin, as they were typed. Claude Code
+# drops a prompt whose command fails, so what went wrong is then said on stdout, with exit code 0.
+TYPED = "--typed"
 
 # name -> (module, one line of help); only the chosen command's module is imported.
 COMMANDS = {
+    "plan": ("ralphloop.cli.plan", "make an empty list for a goal, or look at a list"),
     "new": ("ralphloop.cli.new", "create a task list with its prompt"),
     "start": ("ralphloop.cli.start", "begin a loop over a task list"),
     "status": ("ralphloop.cli.status", "show the loops here and what is next"),
@@ -36,6 +42,15 @@ COMMANDS = {
     "log": ("ralphloop.cli.log", "show every decision of a loop and why"),
     "explain": ("ralphloop.cli.explain", "show how a stop would be decided, rule by rule"),
     "demo": ("ralphloop.cli.demo", "watch a scripted agent work through three tasks"),
+    "install": ("ralphloop.cli.install", "register the hooks in the client's settings"),
+    "uninstall": ("ralphloop.cli.uninstall", "take back what install wrote"),
+    "doctor": ("ralphloop.cli.doctor", "find out whether a loop would run here, and prove it"),
+    "statusline": (
+        "ralphloop.cli.statusline",
+        "one line about this session's loop, for the client to show",
+    ),
+    "specum": ("ralphloop.cli.specum", "write a spec phase by phase, and run its tasks"),
+    "speckit": ("ralphloop.cli.speckit", "write a Spec Kit feature step by step, and run its tasks"),
 }
 EPILOG = """\
 examples:
@@ -58,10 +73,27 @@ class Command(Protocol):
     def run(args: argparse.Namespace) -> int: ...
 
 
+class PromptParser(argparse.ArgumentParser):
+    """Wrong usage as one sentence: behind a prompt nobody sees the difference between its streams."""
+
+    def error(self, message: str) -> NoReturn:
+        usage = " ".join(self.format_usage().split())
+        raise UserError(f"{message}; {usage}")
+
+
 def entry() -> int:
     _never_fail_to_print()
+    if sys.argv[1:2] != [TYPED]:
+        return _guarded(lambda: run(sys.argv[1:]))
+    sys.stderr = sys.stdout
+    with suppress(SystemExit):  # argparse has shown the help
+        _guarded(lambda: run(_typed_argv(sys.argv[2:], sys.stdin.buffer.read()), kind=PromptParser))
+    return FINE
+
+
+def _guarded(work: Callable[[], int]) -> int:
     try:
-        code = run(sys.argv[1:])
+        code = work()
         sys.stdout.flush()
         return code
     except UserError as error:
@@ -79,12 +111,24 @@ def entry() -> int:
         return BUG
 
 
-def run(argv: list[str]) -> int:
+def _typed_argv(words: list[str], data: bytes) -> list[str]:
+    from ralphloop.cli import typed
+
+    command = words[0] if words else ""
+    module = _load(COMMANDS[command][0]) if command in COMMANDS else None
+    options = getattr(module, "TYPED", {}).get("".join(words[1:2]))
+    try:
+        return [*words, *typed.argv(data.decode("utf-8"), options)]
+    except UnicodeDecodeError:
+        raise UserError("what you typed is not UTF-8 text; type it again.") from None
+
+
+def run(argv: list[str], *, kind: type[argparse.ArgumentParser] = argparse.ArgumentParser) -> int:
     """Run one command; `status` if none is named."""
     argv = argv or ["status"]
     chosen = next((word for word in argv if not word.startswith("-")), "")
     command = _load(COMMANDS[chosen][0]) if chosen in COMMANDS else None
-    parser, its_own = _parsers(chosen, command)
+    parser, its_own = _parsers(chosen, command, kind=kind)
     args, unknown = parser.parse_known_args(argv)
     if unknown:
         its_own.error("unrecognized arguments: " + " ".join(unknown))
@@ -99,9 +143,11 @@ def _load(module: str) -> Command:
     return found
 
 
-def _parsers(chosen: str, command: Command | None) -> tuple[argparse.ArgumentParser, argparse.ArgumentParser]:
+def _parsers(
+    chosen: str, command: Command | None, *, kind: type[argparse.ArgumentParser] = argparse.ArgumentParser
+) -> tuple[argparse.ArgumentParser, argparse.ArgumentParser]:
     """The whole command line's parser, and the chosen command's, whose usage an error shows."""
-    parser = argparse.ArgumentParser(
+    parser = kind(
         prog="ralphloop",
         description="Keeps a coding agent working through a list of tasks until each one is proven done.",
         epilog=EPILOG,

@@ -43,21 +43,39 @@ examples:
 
 
 def run(args: argparse.Namespace) -> int:
-    if not NAME.fullmatch(args.name):
-        raise UserError(
-            f"{args.name!r} cannot be a loop's name: 1 to 64 letters, digits, dots, dashes or underscores, "
-            "a letter or digit first."
-        )
+    _must_be_name(args.name)
     if args.goal == STDIN and args.source == STDIN:
         raise UserError("stdin can be the goal or the list, not both; put one of them into a file.")
     root = here().project
-    folder = os.path.join(root, ".ralph", "loops", args.name)
-    if os.path.lexists(folder):
-        raise UserError(f"{folder} exists already; choose another name, or `ralphloop start {args.name}`.")
+    _must_be_free(root, args.name)
     draft = from_text(*_read(args.source)) if args.source else Draft()
-    _create(root, args.name, draft.text, _goal(args.goal))
+    goal = sys.stdin.buffer.read().decode("utf-8", "surrogateescape") if args.goal == STDIN else args.goal
+    folder = make(root, args.name, draft.text, goal=goal or "")
     _tell(args, os.path.relpath(folder), draft=draft)
     return 0
+
+
+def make(root: str, name: str, features: str, *, goal: str) -> str:
+    """The folder of a new list."""
+    _must_be_name(name)
+    folder = _must_be_free(root, name)
+    _create(root, name, features, os.fsencode(goal).decode("utf-8", "surrogateescape") if goal else NO_GOAL)
+    return folder
+
+
+def _must_be_name(name: str) -> None:
+    if not NAME.fullmatch(name):
+        raise UserError(
+            f"{name!r} cannot be a loop's name: 1 to 64 letters, digits, dots, dashes or underscores, "
+            "a letter or digit first."
+        )
+
+
+def _must_be_free(root: str, name: str) -> str:
+    folder = os.path.join(root, ".ralph", "loops", name)
+    if os.path.lexists(folder):
+        raise UserError(f"{folder} exists already; choose another name, or `ralphloop start {name}`.")
+    return folder
 
 
 def _read(path: str) -> tuple[str, str]:
@@ -72,12 +90,6 @@ def _read(path: str) -> tuple[str, str]:
         return name, data.decode("utf-8")
     except UnicodeDecodeError as error:
         raise UserError(f"{name} is not UTF-8 text (byte {error.start}); convert it first.") from None
-
-
-def _goal(given: str | None) -> str:
-    if given == STDIN:
-        return sys.stdin.buffer.read().decode("utf-8", "surrogateescape")
-    return os.fsencode(given).decode("utf-8", "surrogateescape") if given else NO_GOAL
 
 
 def _create(root: str, name: str, features: str, goal: str) -> None:

@@ -24,6 +24,12 @@ def complain(message: str) -> None:
     print("ralphloop: " + plain(message), file=sys.stderr)
 
 
+def show_progress(told: str) -> None:
+    """A line on the person's terminal that the next one takes the place of; nothing where there is none."""
+    if sys.stderr.isatty():
+        print("\r\033[K" + plain(told), end="", file=sys.stderr, flush=True)
+
+
 def _clean(value: Any) -> Any:
     """Texts as any JSON reader takes them: bytes that were not UTF-8 become question marks."""
     if isinstance(value, str):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 import uuid
+from typing import NamedTuple
 
-from ralphloop.cli import allowance, launch, precheck, terms
+from ralphloop.cli import allowance, interpreter, launch, precheck, terms
 from ralphloop.cli.book import show
 from ralphloop.cli.choice import choose
 from ralphloop.cli.errors import UserError
@@ -20,7 +20,7 @@ from ralphloop.domain.survey import survey
 from ralphloop.domain.worklist import Worklist
 from ralphloop.evidence import protect
 from ralphloop.evidence.approval import digest, waiting
-from ralphloop.store import arming, files, shelf, tasks
+from ralphloop.store import arming, shelf, tasks
 from ralphloop.store.loop import LoopFiles
 from ralphloop.store.shelf import Record, Shelf
 from ralphloop.tasklists.registry import own_file
@@ -68,43 +68,67 @@ def session_id(text: str) -> str:
 def run(args: argparse.Namespace) -> int:
     place = here()
     source = choose(place, args.name)
-    listed = _startable(source)
+    listed = startable(source)
     if args.launch:
         launch.check(place, as_json=args.json)
     elif args.permission_mode:
         raise UserError("--permission-mode is for the client that --launch starts; add --launch.")
     session = args.session or (str(uuid.uuid4()) if args.launch else place.session)
-    _is_free(place, source, session)
-    checks = precheck.run(place, source, launching=args.launch)
-    for check in checks:
-        if check.fatal:
-            raise UserError(f"the loop could not run: {check.told}")
-    limits = allowance.given(args)
-    before, limits = terms.of_loop_before(place, source, limits=limits)
+    begun = ready(place, source, session=session, limits=allowance.given(args), launching=args.launch)
     unprotected = terms.unprotected(source, listed)
     allowed = terms.approved_now(args, place, source, listed=listed)
-    loop = _arm(args, place, source, session=session, limits=limits)
-    if before is not None:
-        terms.carry_over(loop, before)
+    loop = begin(place, source, ready=begun, continue_with=args.continue_with)
     if allowed:
         loop.journal("approve", commands=allowed, by="--yes" if args.yes else "terminal")
     protected = _pin_protected(loop)
-    _record_interpreter(place)
     if source.layout == FEATURES:
         show(loop, state_of(loop))
     if args.json:
-        say_json(_as_json(loop, listed, checks))
+        say_json(_as_json(loop, listed, begun.checks))
     else:
-        _tell(loop, listed, checks, protected=protected)
+        _tell(loop, listed, begun.checks, protected=protected)
         for pattern in unprotected:
             say(f"! `protect` names no file yet: {pattern}")
+        if place.session and place.session == loop.record.session and not loop.record.unapproved:
+            say("", launch.first_prompt(loop, place))
     if args.launch:
         settings = not precheck.is_registered(place, source)
         launch.replace(loop, place, settings=settings, permission_mode=args.permission_mode)
     return 0
 
 
-def _startable(source: Source) -> TaskList:
+class Ready(NamedTuple):
+    """What a loop that may begin now begins with."""
+
+    session: str | None
+    checks: list[precheck.Check]
+    limits: dict[str, float]
+    before: LoopFiles | None  # the loop whose terms go on
+
+
+def ready(
+    place: Here, source: Source, *, session: str | None, limits: dict[str, float], launching: bool = False
+) -> Ready:
+    """Look whether a loop over this list can begin; an error says why not."""
+    is_free(place, source, session)
+    checks = precheck.run(place, source, launching=launching)
+    for check in checks:
+        if check.fatal:
+            raise UserError(f"the loop could not run: {check.told}")
+    before, limits = terms.of_loop_before(place, source, limits=limits)
+    return Ready(session, checks, limits, before)
+
+
+def begin(place: Here, source: Source, *, ready: Ready, continue_with: str = "block") -> LoopFiles:
+    """Arm a loop over this list."""
+    loop = _arm(place, source, ready=ready, continue_with=continue_with)
+    if ready.before is not None:
+        terms.carry_over(loop, ready.before)
+    interpreter.record(place)
+    return loop
+
+
+def startable(source: Source) -> TaskList:
     """The list, if a loop over it has something to do."""
     if not source.enabled:
         settings = f".claude/ralph-{source.layout}.local.md"
@@ -134,7 +158,7 @@ def look(listed: TaskList) -> Worklist:
     return survey(listed, ledger)
 
 
-def _is_free(place: Here, source: Source, session: str | None) -> None:
+def is_free(place: Here, source: Source, session: str | None) -> None:
     """Refuse a second loop over this list, and a second one for this session."""
     holder = arming.holder(source, Shelf(source.root, place.env))
     if holder is not None:
@@ -155,23 +179,17 @@ def _taken(source: Source, record: Record) -> UserError:
     return UserError(f"this session owns a loop already: {record.id} ({owner}). {end}")
 
 
-def _arm(
-    args: argparse.Namespace,
-    place: Here,
-    source: Source,
-    *,
-    session: str | None,
-    limits: dict[str, float],
-) -> LoopFiles:
+def _arm(place: Here, source: Source, *, ready: Ready, continue_with: str) -> LoopFiles:
+    limits = dict(ready.limits)
     iterations = limits.pop("iterations", None)
     try:
         return arming.arm(
             source,
             Shelf(source.root, place.env),
-            session=session,
+            session=ready.session,
             max_iterations=None if iterations is None else int(iterations),
             limits=limits,
-            continue_with=args.continue_with,
+            continue_with=continue_with,
             started=True,
         )
     except arming.TakenError as error:
@@ -186,16 +204,6 @@ def _pin_protected(loop: LoopFiles) -> int:
         state.state, state.outcome, state.detail = ENDED, CANCELLED, "the protected files cannot be kept"
         loop.rest(state)
         raise UserError(f"the protected files cannot be kept, and nothing started: {error}.") from None
-
-
-def _record_interpreter(place: Here) -> None:
-    """The shell guard starts this Python: the one on the client's PATH may be another, or none."""
-    if not sys.executable:
-        return
-    path = os.path.join(shelf.home(place.env), "python")
-    text = os.path.realpath(sys.executable) + "\n"
-    if files.read_quietly(path) != text:
-        files.write_text(path, text)
 
 
 def _done(listed: TaskList) -> int:

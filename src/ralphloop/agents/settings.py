@@ -1,0 +1,231 @@
+"""Our part of Claude Code's settings: what install writes into a text, and what uninstall takes out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ralphloop.agents import settings_hooks
+from ralphloop.agents.settings_hooks import ADDED, SAME, UPDATED
+from ralphloop.agents.settings_text import NEW, SPACE, Draft, Path
+
+CAP_NAME = "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP"
+# Above every row of plain replies that we allow, and still an end for another hook that never stops.
+CAP = "100"
+
+STATUSLINE = re.compile(r"hook/guard\.sh.*\brl_as=statusline\b", re.DOTALL)
+RULE = re.compile(r"ralphloop['\"]? (done|ask):\*")
+
+AT_CAP: Path = ("env", CAP_NAME)
+AT_RULES: Path = ("permissions", "allow")
+AT_STATUSLINE: Path = ("statusLine",)
+
+THEIRS = "left alone"
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What the settings should hold. The cap is `raised` unless the person set it elsewhere; the status line
+    is `shown` if it is asked for, and kept up to date where it is."""
+
+    hook: str
+    rules: tuple[str, ...] = ()
+    statusline: str = ""
+    raised: bool = True
+    shown: bool = False
+
+
+@dataclass
+class Ours:
+    """What of a settings file is ours: just this goes again, and the containers are left as they were."""
+
+    traces: dict[Path, str | None] = field(default_factory=dict)
+    rules: list[str] = field(default_factory=list)
+    cap: bool = False
+    statusline: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        traces = [[list(path), blank] for path, blank in self.traces.items()]
+        return {"traces": traces, "rules": self.rules, "cap": self.cap, "statusline": self.statusline}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Ours:
+        """ValueError for what is no record."""
+        try:
+            traces = {tuple(path): blank for path, blank in data["traces"]}
+            return cls(
+                traces, [str(rule) for rule in data["rules"]], data["cap"] is True, data["statusline"] is True
+            )
+        except (KeyError, TypeError) as error:
+            raise ValueError("not a record of an installation") from error
+
+
+@dataclass(frozen=True)
+class Installed:
+    """The new text, what of it is ours, and what was done about each part."""
+
+    text: str
+    ours: Ours
+    hooks: str
+    rules: str
+    cap: str
+    statusline: str
+
+
+@dataclass(frozen=True)
+class Removed:
+    """What went, what looks like ours but is not known to be, and the text without our part."""
+
+    gone: list[str]
+    left: list[str]
+    text: str
+
+
+def is_blank(text: str | None) -> bool:
+    """Whether a file holds no settings at all, which the client takes for an empty object."""
+    return not (text or "").strip(SPACE + "\ufeff")
+
+
+def is_empty(text: str) -> bool:
+    return bool(Draft(text).value(()) == {})
+
+
+def cap_in(text: str) -> str:
+    """The cap that these settings name; empty if none."""
+    draft = Draft(text)
+    return str(draft.value(AT_CAP)) if draft.has(AT_CAP) else ""
+
+
+def misshapen(data: Mapping[str, Any]) -> str:
+    """What stands in these settings where something else must; empty if all is well."""
+    for path, kind, name in _shapes(data):
+        value: Any = data
+        for key in path:
+            value = value.get(key, kind()) if isinstance(value, dict) else kind()
+        if not isinstance(value, kind):
+            return f"`{'.'.join(path)}` must be {name}"
+    return ""
+
+
+def _shapes(data: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], type, str]]:
+    for key in ("hooks", "env", "permissions"):
+        yield (key,), dict, "an object"
+    yield ("permissions", "allow"), list, "a list"
+    for event in data.get("hooks", {}):
+        yield ("hooks", event), list, "a list"
+
+
+def install(text: str, wanted: Wanted, ours: Ours | None = None) -> Installed:
+    """The text with our part in it; `ours` is what an earlier installation left there."""
+    draft = Draft(NEW if is_blank(text) else text)
+    known = _still_there(draft, ours or Ours())
+    draft.traces = known.traces
+    hooks = settings_hooks.register(draft, wanted.hook)
+    rules = _allow(draft, wanted.rules, known)
+    cap = _raise_cap(draft, wanted, known)
+    statusline = _show(draft, wanted, known)
+    return Installed(draft.text, known, hooks, rules, cap, statusline)
+
+
+def uninstall(text: str, ours: Ours | None) -> Removed:
+    """The text without our part; without a record only the hooks are known to be ours."""
+    draft = Draft(text)
+    if ours is None:
+        draft.traces = _unrecorded(draft)
+        return Removed(["the hooks"] if settings_hooks.remove(draft) else [], _like_ours(draft), draft.text)
+    known = _still_there(draft, ours)
+    draft.traces = known.traces
+    gone = ["the hooks"] if settings_hooks.remove(draft) else []
+    for rule in known.rules:
+        _drop_rule(draft, rule)
+        gone.append(f"the rule {rule}")
+    if known.cap:
+        draft.remove(AT_CAP)
+        gone.append(CAP_NAME)
+    if known.statusline:
+        draft.remove(AT_STATUSLINE)
+        gone.append("the status line")
+    return Removed(gone, [], draft.text)
+
+
+def _still_there(draft: Draft, ours: Ours) -> Ours:
+    """What the person has not changed or taken out since."""
+    allowed = draft.value(AT_RULES) or []
+    return Ours(
+        {path: blank for path, blank in ours.traces.items() if draft.has(path)},
+        [rule for rule in ours.rules if rule in allowed],
+        ours.cap and draft.value(AT_CAP) == CAP,
+        ours.statusline and _is_our_statusline(draft.value(AT_STATUSLINE)),
+    )
+
+
+def _unrecorded(draft: Draft) -> dict[Path, str | None]:
+    """Without a record, lists of hooks that hold nothing but ours are taken for ours."""
+    return {("hooks",): None, **{("hooks", event): None for event in draft.value(("hooks",)) or {}}}
+
+
+def _like_ours(draft: Draft) -> list[str]:
+    """What install may have written, or the person."""
+    rules = [rule for rule in draft.value(AT_RULES) or [] if isinstance(rule, str) and RULE.search(rule)]
+    found = [f"the rule {rule}" for rule in rules]
+    found += [CAP_NAME] if draft.value(AT_CAP) == CAP else []
+    return found + (["the status line"] if _is_our_statusline(draft.value(AT_STATUSLINE)) else [])
+
+
+def _allow(draft: Draft, rules: tuple[str, ...], known: Ours) -> str:
+    """Add the rules that are not there; one of ours in an old spelling is replaced in its place."""
+    before = draft.text
+    missing = [rule for rule in rules if rule not in (draft.value(AT_RULES) or [])]
+    old = [rule for rule in known.rules if rule not in rules]
+    for was, rule in zip(old, missing):  # noqa: B905
+        draft.put(_at_rule(draft, was), rule)
+    for rule in missing[len(old) :]:
+        draft.append(AT_RULES, rule)
+    for rule in old[len(missing) :]:
+        _drop_rule(draft, rule)
+    known.rules = [rule for rule in known.rules if rule not in old] + missing
+    if draft.text == before:
+        return SAME
+    return UPDATED if old else ADDED
+
+
+def _drop_rule(draft: Draft, rule: str) -> None:
+    draft.remove(_at_rule(draft, rule))
+
+
+def _at_rule(draft: Draft, rule: str) -> Path:
+    """Where a rule stands: the last one, if the person wrote it too."""
+    return (*AT_RULES, max(place for place, each in enumerate(draft.value(AT_RULES)) if each == rule))
+
+
+def _raise_cap(draft: Draft, wanted: Wanted, known: Ours) -> str:
+    if known.cap:
+        return SAME
+    if draft.has(AT_CAP) or not wanted.raised:
+        return THEIRS
+    draft.put(AT_CAP, CAP)
+    known.cap = True
+    return ADDED
+
+
+def _show(draft: Draft, wanted: Wanted, known: Ours) -> str:
+    """Our status line, never in the place of the person's own."""
+    now = draft.value(AT_STATUSLINE)
+    if not draft.has(AT_STATUSLINE):
+        if not wanted.shown:
+            return SAME
+        draft.put(AT_STATUSLINE, {"type": "command", "command": wanted.statusline})
+        known.statusline = True
+        return ADDED
+    if not _is_our_statusline(now):
+        return THEIRS if wanted.shown else SAME
+    if now["command"] == wanted.statusline:
+        return SAME
+    draft.put((*AT_STATUSLINE, "command"), wanted.statusline)
+    return UPDATED
+
+
+def _is_our_statusline(value: Any) -> bool:
+    return isinstance(value, dict) and bool(STATUSLINE.search(str(value.get("command", ""))))

@@ -1,0 +1,87 @@
+"""The command `doctor`: finds out whether a loop would run here, puts right what it can, and proves it."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+
+from ralphloop.cli.consent import ask
+from ralphloop.cli.errors import UserError
+from ralphloop.cli.health import folder, live, loops, program, rivals, settings
+from ralphloop.cli.health.finding import FATAL, Finding
+from ralphloop.cli.health.settings import Setup
+from ralphloop.cli.here import Here, here
+from ralphloop.cli.output import say, say_json
+from ralphloop.cli.person import require_person
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--fix", action="store_true", help="offer to put right what can be put right")
+    parser.add_argument("--yes", action="store_true", help="with --fix: do it without asking")
+    parser.add_argument("--no-live", action="store_true", help="leave out the proof in the real client")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.epilog = """\
+examples:
+  ralphloop doctor
+  ralphloop doctor --no-live --json
+  ralphloop doctor --fix          # asks before each change
+
+✓ is fine, ! works but, ✗ would keep a loop from running (exit code 1). The last line is a proof: your
+client runs a loop of two tasks against a scripted model, in a folder of its own, without your account.
+"""
+
+
+def run(args: argparse.Namespace) -> int:
+    place = here(writes=False)
+    if args.fix:
+        _may_fix(args, place)
+        _repair(place, yes=args.yes, told=not args.json)
+    elif args.yes:
+        raise UserError("--yes answers the questions of --fix; add --fix.")
+    found = []
+    for finding in _all(place, proof=not args.no_live):
+        found.append(finding)
+        if not args.json:
+            say(finding.line)
+    if args.json:
+        say_json([finding.to_json() for finding in found])
+    return 1 if any(finding.level == FATAL for finding in found) else 0
+
+
+def _may_fix(args: argparse.Namespace, place: Here) -> None:
+    require_person(place.env, "--fix")
+    if not args.yes and (args.json or not sys.stdin.isatty()):
+        raise UserError(
+            "--fix asks before each change, and nobody can be asked here; add --yes to allow all."
+        )
+
+
+def _all(place: Here, *, proof: bool) -> Iterator[Finding]:
+    setup = settings.look(place)
+    yield from _still(place, setup)
+    if proof and program.client_path(place.env):
+        yield from live.examine(place, setup)
+
+
+def _still(place: Here, setup: Setup) -> Iterator[Finding]:
+    """All that can be seen without starting a session."""
+    yield program.client(place)
+    yield from settings.examine(place, setup)
+    yield from rivals.examine(place, setup)
+    yield program.python(place)
+    yield from folder.examine(place)
+    yield from loops.examine(place)
+
+
+def _repair(place: Here, *, yes: bool, told: bool) -> None:
+    """Offer each repair once; what is refused is found again afterwards."""
+    for finding in list(_still(place, settings.look(place))):
+        if finding.repair is None:
+            continue
+        if told and not yes:
+            say(finding.line)
+        if yes or ask(f"{finding.repair.question}? [y/N] "):
+            done = finding.repair.apply()
+            if told:
+                say(f"Fixed: {done}.")

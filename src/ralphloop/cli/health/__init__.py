@@ -1,0 +1,1 @@
+"""What `doctor` looks at, one idea per module; each returns findings."""

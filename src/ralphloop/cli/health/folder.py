@@ -1,0 +1,37 @@
+"""`doctor` on places: whether the state directory and the task lists lie where they can be used."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+from ralphloop.cli import precheck
+from ralphloop.cli.health.finding import FATAL, FINE, WARNING, Finding
+from ralphloop.cli.here import Here
+from ralphloop.store import shelf
+from ralphloop.store.approvals import is_within_reach
+from ralphloop.store.shelf import Shelf
+from ralphloop.tasklists.registry import own_file
+
+
+def examine(place: Here) -> Iterator[Finding]:
+    yield _state_folder(place)
+    for source in place.sources():
+        if not precheck.writable(source).fine:
+            told = f"{own_file(source)} lies below .claude/, where Claude Code lets the agent edit nothing"
+            fix = f"Let it claim with `ralphloop done ID`, or move the list to .ralph/loops/{source.name}/"
+            yield Finding("list", WARNING, told, fix)
+
+
+def _state_folder(place: Here) -> Finding:
+    folder = shelf.home(place.env)
+    nearest = folder
+    while not os.path.lexists(nearest) and nearest != os.path.dirname(nearest):
+        nearest = os.path.dirname(nearest)
+    if not os.path.isdir(nearest) or not os.access(nearest, os.W_OK | os.X_OK):
+        told = f"the state directory {folder} cannot be written ({nearest} is in the way)"
+        return Finding("state", FATAL, told, "Make it writable, or set XDG_STATE_HOME to another place")
+    if is_within_reach(Shelf(place.project, place.env)):
+        told = f"the state directory {folder} lies inside the project, where approvals do not count"
+        return Finding("state", WARNING, told, "Unset XDG_STATE_HOME, or set it to a place outside")
+    return Finding("state", FINE, f"the state directory {folder} can be written")

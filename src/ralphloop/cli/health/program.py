@@ -1,0 +1,135 @@
+"""`doctor` on the programs that a loop needs: the client, and the Python that the hook starts with."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+import signal
+import subprocess
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from ralphloop.agents import claude
+from ralphloop.cli import interpreter
+from ralphloop.cli.health.finding import FATAL, FINE, WARNING, Finding, Repair
+from ralphloop.cli.here import Here
+from ralphloop.store import files, shelf
+
+TIME_LIMIT_S = 20.0
+# Before the first one the hook gets no reply to judge; the second one added what continues without a block.
+OLDEST, WANTED = (2, 1, 47), (2, 1, 163)
+OLDEST_PYTHON = (3, 9)
+PROBE = "import sys; print(sys.version_info[0], sys.version_info[1], sys.executable)"
+
+
+class Answer(NamedTuple):
+    code: int | None  # None if it did not start, or not end in time
+    said: str
+
+
+def client_path(env: Mapping[str, str]) -> str:
+    return shutil.which(claude.PROGRAM, path=env.get("PATH")) or ""
+
+
+def client(place: Here) -> Finding:
+    path = client_path(place.env)
+    if not path:
+        told = "`claude` is not on PATH"
+        return Finding("client", FATAL, told, "Install Claude Code, or add its folder to PATH")
+    answer = ask([path, "--version"], place.env)
+    found = re.search(r"(\d+)\.(\d+)\.(\d+)", answer.said)
+    if found is None:
+        told = f"{path} --version {_ended(answer)}"
+        return Finding("client", FATAL, told, "Install Claude Code again")
+    version = tuple(int(part) for part in found.groups())
+    if version < OLDEST:
+        told = f"Claude Code {found[0]} ({path}) is too old for the hook"
+        return Finding("client", FATAL, told, "Run `claude update`")
+    if version < WANTED:
+        told = f"Claude Code {found[0]} ({path}) is old: the hook may lack what it needs"
+        return Finding("client", WARNING, told, "Run `claude update`")
+    return Finding("client", FINE, f"Claude Code {found[0]} ({path})")
+
+
+def recorded(env: Mapping[str, str]) -> str:
+    """The interpreter that the shell guard reads first."""
+    return (files.read_quietly(os.path.join(shelf.home(env), "python")) or "").split("\n")[0]
+
+
+def python(place: Here) -> Finding:
+    """What the guard would start: the recorded interpreter if it can be started, else python3 on PATH."""
+    known = recorded(place.env)
+    is_used = bool(known) and os.path.isfile(known) and os.access(known, os.X_OK)
+    path = known if is_used else shutil.which("python3", path=place.env.get("PATH")) or ""
+    lost = f"the recorded {known} is gone, so " if known and not is_used else ""
+    if not path:
+        return _bad(place, FATAL, f"{lost or 'none is recorded, and '}there is no python3 on PATH")
+    answer = ask([path, "-I", "-S", "-c", PROBE], place.env)
+    found = re.match(r"(\d+) (\d+) (.*)", answer.said)
+    if found is None:
+        return _bad(place, FATAL, f"{lost}the hook starts {path}, which {_ended(answer)}")
+    version = f"{found[1]}.{found[2]}"
+    if (int(found[1]), int(found[2])) < OLDEST_PYTHON:
+        return _bad(place, FATAL, f"{lost}the hook starts {path}, which is Python {version}: too old")
+    if os.path.realpath(found[3]) != os.path.realpath(path) or _is_script(path):
+        told = f"{lost}the hook starts {path}, a shim that looks for {found[3]} at every stop"
+        return _bad(place, WARNING, told)
+    if lost:
+        return _bad(place, WARNING, f"{lost}the hook starts {path}, Python {version}")
+    return Finding("python", FINE, f"the hook starts {path}, Python {version}")
+
+
+def _bad(place: Here, level: str, told: str) -> Finding:
+    real = interpreter.real()
+
+    def apply() -> str:
+        interpreter.record(place)
+        return f"the hook now starts {real}"
+
+    fix = f"Run `ralphloop doctor --fix`, which records {real}"
+    return Finding("python", level, told, fix, Repair(f"Record {real} for the hook", apply))
+
+
+def _is_script(path: str) -> bool:
+    try:
+        with open(path, "rb") as file:
+            return file.read(2) == b"#!"
+    except OSError:
+        return False
+
+
+def _ended(answer: Answer) -> str:
+    last = answer.said.strip().split("\n")[-1][:100]
+    if answer.code is None:
+        return f"does not start or end ({last or 'no word in ' + format(TIME_LIMIT_S, '.0f') + ' s'})"
+    return f"ends with exit code {answer.code} ({last or 'no output'})"
+
+
+def ask(words: Sequence[str], env: Mapping[str, str]) -> Answer:
+    """Run a program that should answer at once, without the variables of a client around us."""
+    kept = {name: value for name, value in env.items() if not name.startswith(("CLAUDE", "ANTHROPIC"))}
+    try:
+        process = subprocess.Popen(
+            words,
+            env=kept,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            encoding="utf-8",
+            errors="replace",
+            start_new_session=True,
+        )
+    except OSError as error:
+        return Answer(None, str(error))
+    with process:
+        try:
+            said, _ = process.communicate(timeout=TIME_LIMIT_S)
+        except BaseException as error:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            if isinstance(error, subprocess.TimeoutExpired):
+                return Answer(None, "")
+            raise
+    return Answer(process.returncode, said)

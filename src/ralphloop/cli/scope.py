@@ -1,0 +1,83 @@
+"""Which settings file `install` and `uninstall` are about, and its text if it can be worked on."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from ralphloop.agents import registration, settings
+from ralphloop.cli.errors import UserError
+from ralphloop.cli.here import Here
+from ralphloop.cli.person import require_person
+from ralphloop.store.installs import SettingsFile
+from ralphloop.store.lock import BusyError
+
+LOCAL, PROJECT, USER = "local", "project", "user"
+AGENTS = ("claude",)
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--scope",
+        choices=(LOCAL, PROJECT, USER),
+        default=LOCAL,
+        help="for you in this project (local, the default), for everybody in it, or for you in all projects",
+    )
+    parser.add_argument("--agent", choices=AGENTS, default=AGENTS[0], help="whose settings (default: claude)")
+
+
+@contextmanager
+def opened(place: Here, scope: str) -> Iterator[SettingsFile]:
+    """The scope's settings file, for the person, while no other process changes one."""
+    require_person(place.env, "a change of the client's settings")
+    root = "" if scope == USER else place.project
+    file = SettingsFile(_path(place, scope), place.env, root=root)
+    if file.leads_out:
+        raise UserError(
+            f"{file.path} is a link that leads out of the project, to {file.place}; "
+            "put a file of its own there, or choose --scope user."
+        )
+    usable_text(file)  # refused before anything is written, a lock included
+    try:
+        with file.lock():
+            yield file
+    except BusyError:
+        raise UserError("another ralphloop changes settings right now; try again in a moment.") from None
+
+
+def _path(place: Here, scope: str) -> str:
+    if scope == USER:
+        return os.path.join(os.path.abspath(registration.config_folder(place.env)), "settings.json")
+    name = "settings.json" if scope == PROJECT else "settings.local.json"
+    return os.path.join(place.project, ".claude", name)
+
+
+def usable_text(file: SettingsFile) -> str | None:
+    """The file's text, None if there is no file; an error if we could not change it without harm."""
+    text = file.read()
+    if text is None or settings.is_blank(text):
+        return text
+    (found,) = registration.load([("", file.path)], lambda _: text)
+    wrong = found.fault or settings.misshapen(found.data)
+    if wrong:
+        told = wrong if found.fault else f"cannot be used: {wrong}"
+        raise UserError(f"{file.path} {told}. Repair it and run this again; nothing was changed.")
+    return text
+
+
+def recorded(file: SettingsFile) -> settings.Ours | None:
+    """What an installation left in the file, as far as it was recorded."""
+    try:
+        return settings.Ours.from_json(file.record() or {})
+    except ValueError:
+        return None
+
+
+def cannot_write(file: SettingsFile, error: OSError) -> UserError:
+    where = error.filename or file.path
+    return UserError(
+        f"{file.path} cannot be written ({where}: {error.strerror or error}), and stays as it was; "
+        "see that you may write there, then run this again."
+    )

@@ -1,0 +1,152 @@
+"""Where a project's specs are: the folders that hold them, and the pointer to the current one."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+from ralphloop.cli.errors import UserError
+from ralphloop.cli.here import Here
+from ralphloop.cli.spec.kind import NOTES, SPECUM_KIND, Kind, Spec
+from ralphloop.store import files
+from ralphloop.tasklists import frontmatter, spec_phase, spec_state
+
+SETTINGS = os.path.join(".claude", "ralph-{}.local.md")
+
+
+@dataclass(frozen=True)
+class Specs:
+    kind: Kind
+    root: str
+    settings: dict[str, list[str]]
+    # each folder of specs with the pointer that may lead into it; the first pair is written
+    places: tuple[tuple[str, str], ...]
+
+    @property
+    def home(self) -> str:
+        """The folder that new specs go to."""
+        return self.places[0][0]
+
+    @property
+    def pointer(self) -> str:
+        return self.places[0][1]
+
+    def spec(self, folder: str) -> Spec:
+        for path in (folder, os.path.join(folder, self.kind.state)):
+            must_stay(path, self.root)
+        return Spec(self.kind, self.root, folder, self.settings)
+
+    def pointed_at(self) -> str | None:
+        """The folder that the pointer names, whether it is there or not."""
+        for folder, pointer in self.places:
+            text = files.read_quietly(pointer)
+            if text is not None and text.strip():
+                return spec_state.resolve(self.root, text, specs_dir=folder)
+        return None
+
+    def current(self) -> Spec | None:
+        folder = self.pointed_at()
+        return self.spec(folder) if folder and os.path.isdir(folder) else None
+
+    def before(self) -> Spec | None:
+        """The current one for who is about to leave it; one that leads out of the project is none."""
+        try:
+            return self.current()
+        except UserError:
+            return None
+
+    def must_have_current(self) -> Spec:
+        spec, word = self.current(), self.kind.word
+        if spec is not None:
+            return spec
+        folder = self.pointed_at()
+        if folder:
+            known = self.kind.typed("switch", "NAME")
+            raise UserError(f"the current {word} {os.path.relpath(folder)} is gone; `{known}` takes another.")
+        begin = self.kind.typed("start", "WHAT", "IT", "SHALL", "DO")
+        raise UserError(f"there is no current {word} here; `{begin}` begins one.")
+
+    def folders(self) -> list[str]:
+        """Every folder that holds a spec, in the order of the settings."""
+        found = [
+            os.path.join(home, name)
+            for home, _ in self.places
+            for name in files.names(home)
+            if name[0] not in "._" and _is_spec(self.kind, os.path.join(home, name))
+        ]
+        current = self.pointed_at()
+        if current and os.path.isdir(current) and current not in found:
+            found.append(current)
+        return found
+
+    def named(self, text: str) -> list[Spec]:
+        """The specs that a name, a number or a path means."""
+        if "/" in text or text in (".", ".."):
+            folder = spec_state.inside(self.root, text)
+            return [self.spec(folder)] if folder in self.folders() and folder else []
+        return [self.spec(folder) for folder in self.folders() if text in _calls(folder)]
+
+    def must_have(self, text: str) -> Spec:
+        """The one spec that a person names."""
+        found, word = self.named(text), self.kind.word
+        if len(found) > 1:
+            paths = " or ".join("./" + os.path.relpath(spec.folder, self.root) for spec in found)
+            raise UserError(f"several {word}s are called {text}; name one by its path: {paths}")
+        if found:
+            return found[0]
+        known = ", ".join(os.path.basename(folder) for folder in self.folders())
+        told = f"known here: {known}" if known else f"`{self.kind.typed(self.kind.begins)}` makes one"
+        raise UserError(f"there is no {word} {text} here; {told}.")
+
+    def point_at(self, spec: Spec) -> None:
+        """Make it the current one: a bare name where it lies beside the pointer's own folder, else a path."""
+        must_stay(self.pointer, self.root)
+        near = os.path.dirname(spec.folder) == self.home
+        text = spec.name if near else "./" + os.path.relpath(spec.folder, self.root)
+        files.write_shared(self.pointer, text + "\n", root=self.root)
+
+
+def must_stay(path: str, root: str) -> None:
+    """Refuse a path that links take out of the project."""
+    if files.leads_out(path, root):
+        raise UserError(f"{os.path.relpath(path)} leads out of the project; move it inside.")
+
+
+def _calls(folder: str) -> tuple[str, ...]:
+    """The words that mean this folder: its name, and of a numbered one the number and the rest."""
+    name = os.path.basename(folder)
+    number = spec_phase.number_of(name)
+    return (name, number, name[len(number) + 1 :]) if number else (name,)
+
+
+def _is_spec(kind: Kind, folder: str) -> bool:
+    known = (kind.state, NOTES, *(step.writes for step in kind.steps.values()))
+    return any(name and os.path.isfile(os.path.join(folder, name)) for name in known)
+
+
+def specs_at(kind: Kind, root: str) -> Specs:
+    settings = frontmatter.parse(files.read_quietly(os.path.join(root, SETTINGS.format(kind.layout))) or "")
+    if kind is not SPECUM_KIND:
+        home = os.path.join(root, ".specify")
+        return Specs(
+            kind, root, settings, ((os.path.join(home, "specs"), os.path.join(home, ".current-feature")),)
+        )
+    found = [spec_state.inside(root, path) for path in settings.get("specs_dirs") or ["specs"]]
+    places = [(path, os.path.join(path, ".current-spec")) for path in found if path]
+    return Specs(kind, root, settings, tuple(places))
+
+
+def specs_here(kind: Kind, place: Here, *, inside: bool = False) -> Specs:
+    """The specs of the nearest folder with a pointer, as a stop would find it, else of the project; `inside`
+    looks no further than the project: that is where a new one belongs."""
+    top = place.project.rstrip(os.sep) + os.sep
+    for root in place.roots:
+        if not inside or (root + os.sep).startswith(top):
+            specs = specs_at(kind, root)
+            if any((files.read_quietly(pointer) or "").strip() for _, pointer in specs.places):
+                return specs
+    specs = specs_at(kind, place.project)
+    if not specs.places:
+        settings = SETTINGS.format(kind.layout)
+        raise UserError(f"`specs_dirs` in {settings} names no folder of this project; repair it.")
+    return specs

@@ -1,0 +1,75 @@
+"""How a spec comes into being: its folder whole or not at all, the pointer, and in quick mode its loop."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from typing import Any
+
+from ralphloop.cli import start
+from ralphloop.cli.errors import UserError
+from ralphloop.cli.here import Here
+from ralphloop.cli.spec import state_file
+from ralphloop.cli.spec.catalogue import Specs, must_stay
+from ralphloop.cli.spec.kind import NOTES, Spec
+from ralphloop.store import files
+from ralphloop.tasklists import spec_phase
+
+
+def create(specs: Specs, folder: str, *, goal: str, state: dict[str, Any], quick: Here | None = None) -> Spec:
+    """The folder with its notes and state, now the current one; `quick` is where its loop begins."""
+    if os.path.lexists(folder):
+        raise _exists(specs, folder)
+    spec = specs.spec(folder)
+    must_stay(specs.pointer, specs.root)
+    if quick is not None:
+        start.is_free(quick, spec.source(), quick.session)
+    texts = {
+        NOTES: spec_phase.progress(spec.name, goal),
+        specs.kind.state: state_file.first_state(spec, **state),
+    }
+    try:
+        build(folder, texts)
+    except OSError:
+        if os.path.lexists(folder):  # another process was faster
+            raise _exists(specs, folder) from None
+        raise
+    try:
+        if quick is not None:
+            _arm(quick, spec)
+        os.makedirs(os.path.dirname(specs.pointer), exist_ok=True)
+        specs.point_at(spec)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    return spec
+
+
+def _arm(place: Here, spec: Spec) -> None:
+    """Let the hook keep the phases going, for this session or the next."""
+    start.startable(spec.source())
+    ready = start.ready(place, spec.source(), session=place.session, limits={})
+    start.begin(place, spec.source(), ready=ready)
+
+
+def build(folder: str, texts: dict[str, str]) -> None:
+    """Make a folder with these files beside its place, then move it there by one rename."""
+    parent, name = os.path.split(folder)
+    os.makedirs(parent, exist_ok=True)
+    spare = os.path.join(parent, f".new-{name}-{os.getpid()}")
+    os.mkdir(spare)
+    try:
+        for file, text in texts.items():
+            files.write_text(os.path.join(spare, file), text, mode=0o644)
+        os.rename(spare, folder)
+    except BaseException:
+        shutil.rmtree(spare, ignore_errors=True)
+        raise
+
+
+def _exists(specs: Specs, folder: str) -> UserError:
+    name, kind = os.path.basename(folder), specs.kind
+    return UserError(
+        f"{os.path.relpath(folder)} exists already; `{kind.typed('switch', name)}` goes on with it, "
+        f"`{kind.typed('start', '--fresh', name)}` makes another."
+    )

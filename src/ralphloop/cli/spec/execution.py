@@ -1,0 +1,175 @@
+"""How a spec's tasks begin to run: the state enters execution, and the loop is armed, bound or resumed."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any, NamedTuple
+
+from ralphloop.cli import allowance, launch, resume, start
+from ralphloop.cli.consent import list_commands
+from ralphloop.cli.errors import UserError
+from ralphloop.cli.here import Here
+from ralphloop.cli.output import say
+from ralphloop.cli.spec import state_file
+from ralphloop.cli.spec.kind import SPECUM_KIND, TASKS, Spec
+from ralphloop.cli.spec.state_file import State
+from ralphloop.domain.model import APPROVE, Task
+from ralphloop.evidence.approval import digest, waiting
+from ralphloop.store import arming, files, pins, shelf
+from ralphloop.store.loop import LoopFiles
+from ralphloop.tasklists import boxes, spec_phase
+from ralphloop.views.snapshot import state_of
+
+
+class Wish(NamedTuple):
+    """What was asked for beyond the defaults."""
+
+    task_iterations: int | None = None
+    global_iterations: int | None = None
+    recovery: bool = False
+
+    @property
+    def limits(self) -> dict[str, float]:
+        given = {"iterations": self.global_iterations, "attempts": self.task_iterations}
+        return {name: value for name, value in given.items() if value is not None}
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        found: dict[str, Any] = {"recoveryMode": True} if self.recovery else {}
+        if self.task_iterations is not None:
+            found["maxTaskIterations"] = self.task_iterations
+        if self.global_iterations is not None:
+            found["maxGlobalIterations"] = self.global_iterations
+        return found
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--max-task-iterations", metavar="N", type=allowance.count, help="attempts at one task (default: 5)"
+    )
+    parser.add_argument(
+        "--max-global-iterations", metavar="N", type=allowance.count, help="turns at most (default: 100)"
+    )
+    parser.add_argument(
+        "--recovery-mode", action="store_true", help="let the agent add fix tasks for a task that fails"
+    )
+
+
+def wish_of(args: argparse.Namespace) -> Wish:
+    return Wish(args.max_task_iterations, args.max_global_iterations, args.recovery_mode)
+
+
+def implement(place: Here, spec: Spec, wish: Wish) -> int:
+    tasks = _tasks(spec)
+    state = state_file.load(spec)
+    if all(task.done for task in tasks):
+        say(f"Every task of {spec.name} is done ({len(tasks)} in {spec.shown(TASKS)}): nothing is left.")
+        return 0
+    loop = state_file.loop_to_resume(spec, place)
+    if loop is None:
+        loop = _begin(place, spec, wish=wish, state=state, tasks=tasks)
+    else:
+        _go_on(place, spec, loop, wish=wish)
+        loop = _enter(place, spec, wish=wish, tasks=tasks)
+    _tell(place, spec, loop, tasks=tasks)
+    return 0
+
+
+def _tasks(spec: Spec) -> list[Task]:
+    text = files.read_text(spec.path(TASKS))
+    how = spec.typed("tasks")
+    if text is None:
+        raise UserError(f"{spec.shown(TASKS)} is missing; `{how}` writes it.")
+    found = boxes.parse(text)
+    if not found:
+        raise UserError(
+            f"{spec.shown(TASKS)} has no task (a line like `- [ ] 1.1 Do it`); `{how}` writes some."
+        )
+    return found
+
+
+def _fields(spec: Spec, wish: Wish, tasks: list[Task]) -> dict[str, Any]:
+    """What the state says while its tasks are run."""
+    quick = {"quickMode": False} if spec.kind is SPECUM_KIND else {}
+    return {
+        "phase": spec_phase.EXECUTION,
+        "awaitingApproval": False,
+        **quick,
+        "totalTasks": len(tasks),
+        "taskIndex": next(at for at, task in enumerate(tasks) if not task.done),
+        **wish.fields,
+    }
+
+
+def _begin(place: Here, spec: Spec, *, wish: Wish, state: State | None, tasks: list[Task]) -> LoopFiles:
+    """A new loop over the spec, whose count begins anew; if it cannot begin, the state is as before."""
+    source = spec.source()
+    fields = {**_fields(spec, wish, tasks), "taskIteration": 1, "globalIteration": 1}
+    try:
+        if state is None:
+            state_file.edit(spec, None, fields)
+        ready = start.ready(place, source, session=place.session, limits=wish.limits)
+        state_file.edit(spec, state, fields)
+        start.startable(source)
+        loop = start.begin(place, source, ready=ready)
+    except BaseException:
+        state_file.put_back(spec, state)
+        raise
+    if not place.session:
+        for check in ready.checks:
+            if not check.fine:
+                say(f"! {check.told}")
+    return loop
+
+
+def _go_on(place: Here, spec: Spec, loop: LoopFiles, *, wish: Wish) -> None:
+    """Go on with the loop that there is, if it is this session's to go on with."""
+    record, state = loop.record, state_of(loop)
+    if record.session is None and place.session:
+        if arming.bind(record, loop.shelf, session=place.session) is None:
+            raise UserError(
+                f"this session has a loop already, and {record.id} waits for another session; "
+                "`ralphloop status` shows both."
+            )
+    elif record.session != place.session:
+        raise UserError(
+            f"the loop over {spec.name} ({record.id}) belongs to session {record.session}; "
+            f"`ralphloop resume {record.name} --adopt` takes it over, `{spec.typed('cancel')}` ends it."
+        )
+    if state.live and not wish.limits and not loop.request():
+        say(f"The loop over {spec.name} is under way already.")
+        return
+    limits = {name: wish.limits.get(name) for _, name, *_ in allowance.OPTIONS}
+    resume.run(argparse.Namespace(name=record.id, adopt=False, session=None, i_know=False, **limits))
+
+
+def _enter(place: Here, spec: Spec, *, wish: Wish, tasks: list[Task]) -> LoopFiles:
+    """The state and the pins of a loop that may have begun before there were tasks."""
+    with state_file.held(spec, place) as loop:
+        assert loop is not None, "it goes on"
+        state_file.edit(spec, state_file.load(spec), _fields(spec, wish, tasks))
+        if pins.pinned(loop) is None:
+            pins.pin(loop, {"tasks": files.read_text(spec.path(TASKS))})
+        loop.record.unapproved = bool(waiting(loop))
+        with loop.shelf.lock():
+            loop.shelf.put(loop.record, shelf.OWNED if loop.record.session is not None else shelf.ARMED)
+    return loop
+
+
+def _tell(place: Here, spec: Spec, loop: LoopFiles, *, tasks: list[Task]) -> None:
+    record = loop.record
+    left = sum(1 for task in tasks if not task.done)
+    many = "1 task" if len(tasks) == 1 else f"{len(tasks)} tasks"
+    limits = f"{allowance.told(record.limits)}, {record.limits.attempts:.0f} attempts at a task"
+    say(f"Loop {record.id} over {spec.shown()}: {many}, {left} open; {limits}.")
+    commands = waiting(loop)
+    if commands:
+        list_commands(commands)
+        typed = f"{APPROVE[record.layout]} {digest(commands)}"
+        say(f"! Not approved: none of it runs, and the loop goes on. The person allows it: `{typed}`")
+    state = state_file.load(spec)
+    if state is not None and state.data.get("recoveryMode") is True:
+        say("Recovery mode is on: a task that keeps failing may get fix tasks.")
+    if record.session is None:
+        say("It binds to the next session started here.")
+    say("", launch.first_prompt(loop, place))

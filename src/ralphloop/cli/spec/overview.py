@@ -1,0 +1,157 @@
+"""Where specs stand: for a person in a line each, for a script as JSON, and what to type next."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, NamedTuple
+
+from ralphloop.cli.errors import UserError
+from ralphloop.cli.here import Here
+from ralphloop.cli.output import say
+from ralphloop.cli.spec import state_file
+from ralphloop.cli.spec.catalogue import Specs
+from ralphloop.cli.spec.kind import IMPLEMENT, NOTES, TASKS, Spec
+from ralphloop.cli.spec.state_file import State
+from ralphloop.cli.spec.step import tell_goal
+from ralphloop.domain.model import LoopState, Task
+from ralphloop.store import files
+from ralphloop.store.loop import LoopFiles
+from ralphloop.tasklists import boxes, spec_phase
+from ralphloop.views.snapshot import state_of
+
+
+class Standing(NamedTuple):
+    spec: Spec
+    state: State | None
+    fault: str  # why the state cannot be used
+    tasks: list[Task]
+    loop: LoopFiles | None
+    loop_state: LoopState | None
+
+    @property
+    def done(self) -> int:
+        return sum(1 for task in self.tasks if task.done)
+
+    @property
+    def phase(self) -> str:
+        return self.state.phase if self.state else ""
+
+    @property
+    def awaits(self) -> bool:
+        return self.state is not None and self.state.data.get("awaitingApproval") is True
+
+    @property
+    def is_written(self) -> bool:
+        """Whether the document of its phase is there for the person to read."""
+        steps = self.spec.kind.steps.values()
+        return any(step.phase == self.phase != "" and self.spec.has(step.writes) for step in steps)
+
+    @property
+    def following(self) -> str:
+        """The action that comes next; empty if there is nothing left to do."""
+        if self.fault:
+            return ""
+        if self.tasks and self.phase in ("", spec_phase.EXECUTION):
+            return IMPLEMENT if self.done < len(self.tasks) else ""
+        steps = {action: step for action, step in self.spec.kind.steps.items() if step.phase}
+        following = next(iter(steps))
+        for action, step in steps.items():
+            written = self.spec.has(step.writes)
+            if step.phase == self.phase:
+                return step.following if written else action
+            if written and not self.phase:
+                following = step.following
+        return following if not self.phase else self.spec.kind.writer(TASKS)
+
+    def to_json(self, *, current: bool) -> dict[str, Any]:
+        loop, state = self.loop, self.loop_state
+        return {
+            "name": self.spec.name,
+            "path": os.path.relpath(self.spec.folder, self.spec.root),
+            "current": current,
+            "phase": self.phase or None,
+            "done": self.done,
+            "total": len(self.tasks),
+            "awaiting_approval": self.awaits,
+            "quick": self.state is not None and self.state.quick,
+            "fault": self.fault,
+            "next": self.spec.typed(self.following) if self.following else None,
+            "loop": loop and state and {
+                "id": loop.record.id,
+                "state": state.state,
+                "outcome": state.outcome,
+                "owner": loop.record.session,
+            },
+        }  # fmt: skip
+
+
+def standing(place: Here, spec: Spec) -> Standing:
+    fault, state = "", None
+    try:
+        state = state_file.load(spec)
+    except (UserError, OSError) as error:
+        fault = str(error)
+    tasks = boxes.parse(files.read_quietly(spec.path(TASKS)) or "")
+    loop = state_file.loop_to_resume(spec, place)
+    return Standing(spec, state, fault, tasks, loop, state_of(loop) if loop else None)
+
+
+def row(found: Standing, *, current: bool) -> str:
+    """`* login  execution  3/5 tasks  loop running`."""
+    parts = [f"{'*' if current else ' '} {found.spec.name}", found.phase or "no state"]
+    if found.tasks:
+        parts.append(f"{found.done}/{len(found.tasks)} tasks")
+    if found.awaits and found.is_written:
+        parts.append("waits for you")
+    state = found.loop_state
+    if state is not None:
+        parts.append(f"loop {state.state}" + (f" ({state.outcome})" if state.outcome else ""))
+    if found.fault:
+        parts.append("! " + found.fault)
+    home = os.path.relpath(os.path.dirname(found.spec.folder))
+    return "  ".join([*parts, home])
+
+
+def all_standings(place: Here, specs: Specs) -> list[tuple[Standing, bool]]:
+    """Every spec with whether it is the current one."""
+    pointed = specs.pointed_at()
+    found: list[tuple[Standing, bool]] = []
+    for folder in specs.folders():
+        try:
+            spec = specs.spec(folder)
+        except UserError:
+            continue  # it leads out of the project, so it is none of ours
+        found.append((standing(place, spec), folder == pointed))
+    return found
+
+
+def table(found: list[tuple[Standing, bool]]) -> None:
+    """A line for each, and what comes next for the current one."""
+    for standing, current in found:
+        say(row(standing, current=current))
+    for standing, current in found:
+        if current and standing.following:
+            say(f"Next: `{standing.spec.typed(standing.following)}`")
+
+
+def tell(place: Here, spec: Spec) -> None:
+    """Where one spec stands, and what comes next."""
+    found = standing(place, spec)
+    if found.fault:
+        raise UserError(found.fault)
+    what = f"phase {found.phase}" if found.phase else "no state (cancelled, or never begun here)"
+    count = f", {found.done}/{len(found.tasks)} tasks done" if found.tasks else ""
+    say(f"{spec.kind.word.capitalize()} {spec.name} in {spec.shown()}: {what}{count}.")
+    tell_goal(spec)
+    documents = [step.writes for step in spec.kind.steps.values() if step.phase]
+    there = [spec.shown(name) for name in (NOTES, *documents) if spec.has(name)]
+    if there:
+        say("Read: " + ", ".join(there))
+    if found.loop is not None and found.loop_state is not None:
+        state = found.loop_state
+        why = f" ({state.outcome})" if state.outcome else ""
+        say(f"Loop {found.loop.record.id} is {state.state}{why}.")
+    if found.following:
+        say(f"Next: `{spec.typed(found.following)}`")
+    else:
+        say("Every task is done.")

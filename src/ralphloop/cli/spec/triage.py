@@ -1,0 +1,211 @@
+"""An epic: a large goal cut into specs that wait for each other, and which of them comes next."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Any
+
+from ralphloop.cli.errors import UserError
+from ralphloop.cli.here import Here
+from ralphloop.cli.output import say
+from ralphloop.cli.spec import creation, wording
+from ralphloop.cli.spec.catalogue import Specs, must_stay
+from ralphloop.cli.spec.kind import NOTES, SPECUM_KIND, Spec
+from ralphloop.domain import jsontext
+from ralphloop.hook import words
+from ralphloop.store import files
+from ralphloop.store.shelf import Shelf
+from ralphloop.tasklists import spec_phase
+from ralphloop.tasklists.epic import safe_name
+
+FOLDER, STATE, POINTER = "_epics", ".epic-state.json", ".current-epic"
+PENDING, IN_PROGRESS, COMPLETED = "pending", "in_progress", "completed"
+
+
+@dataclass(frozen=True)
+class Epic:
+    name: str
+    path: str  # of its state
+    text: str
+    specs: tuple[dict[str, Any], ...]
+    fault: str = ""
+
+    @property
+    def names(self) -> list[str]:
+        return [spec["name"] for spec in self.specs]
+
+    @property
+    def following(self) -> str:
+        """The first spec that nobody began and that waits for none; empty if there is none."""
+        done = {spec["name"] for spec in self.specs if spec.get("status") == COMPLETED}
+        for spec in self.specs:
+            if spec.get("status", PENDING) == PENDING and set(after(spec)) <= done:
+                return str(spec["name"])
+        return ""
+
+    def must_be_fine(self) -> None:
+        if self.fault:
+            raise UserError(f"{os.path.relpath(self.path)} is corrupt ({self.fault}); repair it first.")
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "specs": list(self.specs),
+            "next": self.following or None,
+            "fault": self.fault,
+        }
+
+
+def after(spec: dict[str, Any]) -> list[str]:
+    """The specs that one waits for."""
+    found = spec.get("dependencies")
+    return [str(name) for name in found] if isinstance(found, list) else []
+
+
+def current(specs: Specs, home: str) -> Epic | None:
+    """The epic that the pointer among these specs names."""
+    name = safe_name((files.read_quietly(os.path.join(home, POINTER)) or "").strip())
+    path = os.path.join(home, FOLDER, name, STATE)
+    text = files.read_quietly(path) if name and files.inside(path, specs.root) else None
+    if text is None:
+        return None
+    try:
+        rows = jsontext.parse_object(text).get("specs", [])
+    except ValueError as error:
+        return Epic(name, path, text, (), str(error))
+    if not isinstance(rows, list):
+        return Epic(name, path, text, (), "`specs` is no list")
+    return Epic(name, path, text, tuple(row for row in rows if _is_row(row)))
+
+
+def _is_row(row: object) -> bool:
+    return isinstance(row, dict) and isinstance(row.get("name"), str)
+
+
+def create(place: Here, specs: Specs, text: list[str]) -> int:
+    home = os.path.join(specs.home, FOLDER)
+    named = wording.guessed(text, taken=set(files.names(home)), fallback="epic")
+    folder = os.path.join(home, named.name)
+    if os.path.lexists(folder):
+        raise UserError(f"{os.path.relpath(folder)} exists already; begin with another name.")
+    must_stay(folder, specs.root)
+    state = {"name": named.name, "goal": named.goal, "specs": [], "output": "spec-files"}
+    texts = {STATE: spec_phase.render(state), NOTES: spec_phase.progress(named.name, named.goal)}
+    creation.build(folder, texts)
+    files.write_shared(os.path.join(specs.home, POINTER), named.name + "\n", root=specs.root)
+    shown = os.path.relpath(folder)
+    adds = f"{words.command(place.env)} specum triage --spec NAME --after OTHER"
+    say(
+        f"Epic {named.name} in {shown}.",
+        f"Read: {shown}/{NOTES}",
+        f"Write: {shown}/epic.md",
+        f"Then run, for each spec in its order: `{adds}`",
+    )
+    return 0
+
+
+def _must_have(specs: Specs) -> Epic:
+    epic = current(specs, specs.home)
+    if epic is None:
+        begin = SPECUM_KIND.typed("triage", "WHAT", "IT", "SHALL", "DO")
+        raise UserError(f"there is no current epic here; `{begin}` begins one.")
+    epic.must_be_fine()
+    return epic
+
+
+def add(place: Here, specs: Specs, name: str, *, waits_for: list[str]) -> int:
+    """Add a spec to the current epic, or let one that is in it wait for others."""
+    _must_have(specs)
+    wording.must_be_name(name, word="spec")
+    with Shelf(specs.root, place.env).lock():  # an agent may add several at once
+        epic = _must_have(specs)
+        changed = _with_spec(epic, name, waits_for=waits_for)
+        if changed.text != epic.text:
+            files.write_shared(epic.path, changed.text, root=specs.root)
+    tell(changed)
+    return 0
+
+
+def _with_spec(epic: Epic, name: str, *, waits_for: list[str]) -> Epic:
+    unknown = [other for other in waits_for if other not in epic.names and other != name]
+    if unknown:
+        raise UserError(f"the epic {epic.name} has no spec {unknown[0]}; add that one first.")
+    if name in epic.names:
+        text = _with_dependencies(epic, name, waits_for)
+    else:
+        row = {"name": name, "status": PENDING, "dependencies": list(dict.fromkeys(waits_for))}
+        text = spec_phase.append_item(epic.text, "specs", row)
+    changed = _read(epic, text)
+    circle = " after ".join(_circle(changed))
+    if circle:
+        raise UserError(f"these specs would wait for each other for ever: {circle}; leave one out.")
+    return changed
+
+
+def _read(epic: Epic, text: str) -> Epic:
+    rows = jsontext.parse_object(text)["specs"]
+    return Epic(epic.name, epic.path, text, tuple(row for row in rows if _is_row(row)))
+
+
+def _with_dependencies(epic: Epic, name: str, more: list[str]) -> str:
+    """The epic's text with this spec waiting for more of the others."""
+    specs = jsontext.member(epic.text, "specs")
+    assert specs is not None, "it has this spec"
+    for row in jsontext.members(epic.text, specs.start):
+        if _is_row(row.value) and row.value["name"] == name:
+            wanted = list(dict.fromkeys([*after(row.value), *more]))
+            return jsontext.set_member(epic.text, "dependencies", wanted, at=row.start)
+    return epic.text
+
+
+def _circle(epic: Epic) -> list[str]:
+    """Specs that wait for each other, the first one again at the end; empty if there are none."""
+    waits = {spec["name"]: after(spec) for spec in epic.specs}
+    fine: set[str] = set()
+
+    def follow(path: list[str]) -> list[str]:
+        for other in waits.get(path[-1], []):
+            if other in path:
+                return [*path[path.index(other) :], other]
+            if other not in fine and (found := follow([*path, other])):
+                return found
+        fine.add(path[-1])
+        return []
+
+    return next((found for name in waits if (found := follow([name]))), [])
+
+
+def begin(place: Here, specs: Specs, spec: Spec) -> None:
+    """Note in the epic that work on one of its specs began, and say so."""
+    with Shelf(specs.root, place.env).lock():
+        epic = current(specs, os.path.dirname(spec.folder))
+        found = jsontext.member(epic.text, "specs") if epic is not None and not epic.fault else None
+        if epic is None or found is None:
+            return
+        for row in jsontext.members(epic.text, found.start):
+            if _is_row(row.value) and row.value["name"] == spec.name and row.value.get("status") == PENDING:
+                text = jsontext.set_member(epic.text, "status", IN_PROGRESS, at=row.start)
+                files.write_shared(epic.path, text, root=specs.root)
+                break
+    folder = os.path.relpath(os.path.dirname(epic.path))
+    say(f"It is part of the epic {epic.name}: {folder}/epic.md")
+
+
+def show(specs: Specs) -> int:
+    tell(_must_have(specs))
+    return 0
+
+
+def tell(epic: Epic) -> None:
+    if epic.fault:
+        say(f"! {os.path.relpath(epic.path)} is corrupt ({epic.fault}); repair it.")
+        return
+    done = sum(1 for spec in epic.specs if spec.get("status") == COMPLETED)
+    folder = os.path.relpath(os.path.dirname(epic.path))
+    say(f"Epic {epic.name} in {folder}: {done}/{len(epic.specs)} specs completed.")
+    for spec in epic.specs:
+        waits = f", after {', '.join(after(spec))}" if after(spec) else ""
+        say(f"  {spec['name']}: {spec.get('status', PENDING)}{waits}")
+    if epic.following:
+        say(f"Next: `{SPECUM_KIND.typed('start', epic.following)}`")

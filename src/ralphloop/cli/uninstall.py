@@ -1,0 +1,68 @@
+"""The command `uninstall`: take out of the client's settings what `install` put in, and nothing else."""
+
+from __future__ import annotations
+
+import argparse
+
+from ralphloop.agents import settings
+from ralphloop.agents.settings import Removed
+from ralphloop.cli import scope
+from ralphloop.cli.here import here
+from ralphloop.cli.output import say
+from ralphloop.hook.words import shown
+from ralphloop.store.installs import BEGAN, SettingsFile
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    scope.add_options(parser)
+    parser.epilog = """\
+examples:
+  ralphloop uninstall
+  ralphloop uninstall --scope user
+
+Loops and task lists stay as they are; without the hooks no agent is sent on.
+"""
+
+
+def run(args: argparse.Namespace) -> int:
+    place = here()
+    with scope.opened(place, args.scope) as file:
+        before = scope.usable_text(file)
+        removed = _removed(file, before)
+        text = _rest(file, removed) if before is not None else None
+        keeps_backup = _write(file, text)
+    path = shown(file.path, place.cwd)
+    if not removed.gone:
+        say(f"Nothing that is known to be ours is in {path}.")
+    for what in removed.gone:
+        say(f"{path}: took out {what}.")
+    if before is not None and text is None:
+        say(f"{path} held nothing else and is gone.")
+    if removed.left:
+        say(f"! Nothing tells whether these are yours, so they stay in {path}: {', '.join(removed.left)}")
+    if keeps_backup:
+        say(f"The file as it was before the first install: {shown(file.backup, place.cwd)}")
+    return 0
+
+
+def _removed(file: SettingsFile, before: str | None) -> Removed:
+    if before is None or settings.is_blank(before):
+        return Removed([], [], before or "")
+    return settings.uninstall(before, scope.recorded(file))
+
+
+def _rest(file: SettingsFile, removed: Removed) -> str | None:
+    """What is to be left of the file: of one that we began, what was there before."""
+    record = file.record() or {}
+    if BEGAN not in record or not removed.gone or not settings.is_empty(removed.text):
+        return removed.text
+    began = record[BEGAN]
+    return began if isinstance(began, str) else None
+
+
+def _write(file: SettingsFile, text: str | None) -> bool:
+    """Whether a backup stays."""
+    try:
+        return file.uninstall(text)
+    except OSError as error:
+        raise scope.cannot_write(file, error) from None

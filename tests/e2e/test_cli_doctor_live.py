@@ -1,0 +1,190 @@
+"""The command `doctor`: its live proof, in the real client and with clients that misbehave."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from e2e.checking import Asked
+from e2e.cli_project import PACKAGE, Project
+from e2e.client import ClientHome
+from e2e.doctoring import about, enable, plugin, register
+from e2e.marketplace import install, plugin_command, publish, served
+from ralphloop.testing import trial
+from unit.evidence.processes import gone, wait_until
+
+FIRED = "the hook fired and continued (2 stops, "
+# Tells its version, and then stays with a child of its own.
+HANGS = "#!/bin/sh\n[ \"$1\" = --version ] && { echo 2.1.325; exit; }\nsleep 300 &\necho $! > '%s'\nwait\n"
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    return Project(tmp_path)
+
+
+@pytest.fixture
+def real(project: Project, claude_binary: Path) -> Project:
+    (project.bin / "claude").symlink_to(claude_binary)
+    return project
+
+
+def live(project: Project, **env: str) -> tuple[int, list[tuple[str, str]]]:
+    """Exit code and live findings; the project, the home and the temporary folder stay as they were, but for
+    the byte code that a hook keeps beside itself."""
+    temporary = project.folder / "temporary"
+    temporary.mkdir(exist_ok=True)
+    before = lasting(project)
+    done = project.run("doctor", "--json", env={"TMPDIR": str(temporary), **env})
+    assert done.err == ""
+    assert lasting(project) == before
+    assert list(temporary.iterdir()) == []
+    return done.code, about(done.data, "live")
+
+
+def lasting(project: Project) -> dict[str, str]:
+    return {path: said for path, said in project.digest().items() if "__pycache__" not in path}
+
+
+def without_guard(project: Project) -> Path:
+    """Our package, but its guard leaves at once."""
+    package = project.folder / "package"
+    shutil.copytree(PACKAGE, package, ignore=shutil.ignore_patterns("__pycache__"))
+    (package / "hook/guard.sh").write_text("exit 0\n", encoding="utf-8")
+    return package
+
+
+@pytest.mark.client
+def test_the_hook_in_the_settings_fires_and_continues(real: Project) -> None:
+    register(real)
+    code, ((level, told),) = live(real)
+    assert (code, level, told.startswith(FIRED)) == (0, "fine", True), told
+
+
+@pytest.mark.client
+@pytest.mark.parametrize("name", ["ralphloop", "ralph-specum", "ralph-speckit"])
+def test_the_hook_of_a_plugin_fires_and_continues(real: Project, name: str) -> None:
+    plugin(real, name)
+    enable(real, f"{name}@ralphloop")
+    code, ((level, told),) = live(real)
+    assert (code, level, told.startswith(FIRED)) == (0, "fine", True), told
+
+
+@pytest.mark.client
+@pytest.mark.parametrize("way", ["folder", "git"])
+def test_a_plugin_that_the_client_installed_is_found_and_proven(
+    real: Project, claude_binary: Path, way: str
+) -> None:
+    home, market = ClientHome(real.home, claude_binary), publish(real.folder / "with space/market")
+    if way == "folder":
+        install(home, real.root, str(market), "ralphloop")
+    else:
+        with served(market) as address:
+            install(home, real.root, address, "ralphloop")
+    code, ((level, told),) = live(real)
+    assert (code, level, told.startswith(FIRED)) == (0, "fine", True), told
+    plugin_command(home, real.root, "disable", "ralphloop@ralphloop")
+    done = real.run("doctor", "--no-live")
+    assert (done.code, "✗ hooks: nothing registers the hook" in done.out) == (1, True)
+
+
+@pytest.mark.client
+def test_each_layout_that_has_a_list_here_is_proven(real: Project) -> None:
+    register(real)
+    real.new()
+    real.spec()
+    code, found = live(real)
+    assert (code, [level for level, _ in found]) == (0, ["fine", "fine"])
+    assert ["for specum" in told for _, told in found] == [False, True]
+
+
+@pytest.mark.client
+def test_without_a_registration_the_packages_own_hook_is_proven_and_said_so(real: Project) -> None:
+    code, ((level, told),) = live(real)
+    assert (code, level) == (1, "fine")
+    assert told.startswith(FIRED)
+    assert "this was the package's own hook" in told
+
+
+@pytest.mark.client
+@pytest.mark.parametrize("way", ["settings", "plugin"])
+def test_a_hook_that_does_nothing_is_fatal(real: Project, way: str) -> None:
+    package = without_guard(real)
+    if way == "settings":
+        register(real, package=package)
+    else:
+        plugin(real, "ralphloop", package=package)
+        enable(real, "ralphloop@ralphloop")
+    code, ((level, told),) = live(real)
+    assert (code, level) == (1, "fatal")
+    assert "the hook did not fire: the client ended its turn with a task open" in told
+    assert "Task 1 is done." in told
+
+
+@pytest.mark.client
+def test_the_client_sees_nothing_of_the_person(project: Project, claude_binary: Path) -> None:
+    seen = project.folder / "seen"
+    project.program("claude", f"#!/bin/sh\nenv > '{seen}'\nexec '{claude_binary}' \"$@\"\n")
+    register(project)
+    secret = {"ANTHROPIC_API_KEY": "the-persons-key", "CLAUDE_CONFIG_DIR": str(project.home / ".claude")}
+    code, ((level, _),) = live(project, **secret, HTTPS_PROXY="http://127.0.0.1:1")
+    assert (code, level) == (0, "fine")
+    told = seen.read_text(encoding="utf-8")
+    assert "the-persons-key" not in told
+    assert str(project.home) not in told
+    assert "HTTPS_PROXY" not in told
+
+
+@pytest.mark.client
+def test_progress_is_shown_on_a_terminal(real: Project) -> None:
+    register(real)
+    with Asked(real, "doctor") as asked:
+        code, said = asked.end()
+    assert code == 0, said
+    assert "the client works through a loop of two tasks (features) …" in said
+    assert said.splitlines()[-1].endswith("s)")
+
+
+def test_a_client_that_fails_in_a_home_of_its_own_proves_nothing(project: Project) -> None:
+    script = '#!/bin/sh\n[ "$1" = --version ] && { echo 2.1.325; exit; }\necho no home for me >&2; exit 7\n'
+    project.program("claude", script)
+    register(project)
+    code, ((level, told),) = live(project)
+    assert (code, level) == (0, "warning")
+    assert "ended with exit code 7 before it asked the model anything" in told
+    assert "no home for me" in told
+
+
+def test_a_client_that_hangs_is_ended_with_its_children(project: Project) -> None:
+    pid = project.folder / "pid"
+    client = project.program("claude", HANGS % pid)
+    found = trial.prove(str(client), trial.Hooks(), layout="features", path="/usr/bin:/bin", deadline_s=3.0)
+    assert (found.proven, found.tried) == (False, False)
+    assert "did not end" in found.told
+    wait_until(lambda: gone(int(pid.read_text())))
+
+
+def test_ctrl_c_leaves_nothing_behind(project: Project) -> None:
+    pid = project.folder / "pid"
+    temporary = project.folder / "temporary"
+    temporary.mkdir()
+    project.program("claude", HANGS % pid)
+    register(project)
+    with Asked(project, "doctor", env={"TMPDIR": str(temporary)}) as asked:
+        code, said = asked.interrupt("works through a loop of two tasks")
+    assert code == 130, said
+    assert "Traceback" not in said
+    assert list(temporary.iterdir()) == []
+
+
+@pytest.mark.client
+def test_a_hook_that_hangs_is_ended_with_the_client(project: Project, claude_binary: Path) -> None:
+    pid = project.folder / "pid"
+    hook = {"type": "command", "command": f"echo $$ > '{pid}'; exec sleep 300", "timeout": 400}
+    hooks = trial.Hooks({"hooks": {"Stop": [{"hooks": [hook]}]}})
+    path = project.env()["PATH"]
+    found = trial.prove(str(claude_binary), hooks, layout="features", path=path, deadline_s=15.0)
+    assert (found.proven, found.tried, "did not end in time" in found.told) == (False, True, True)
+    wait_until(lambda: gone(int(pid.read_text())))

@@ -1,0 +1,178 @@
+"""The command `doctor`: other loops beside ours, and what `--fix` takes out of the settings."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from e2e.checking import Asked
+from e2e.cli_project import Project
+from e2e.doctoring import LOCAL, SETTINGS, about, client, enable, examine, plugin, register
+
+WIGGUM = "ralph-wiggum@claude-plugins-official"
+US_5 = """\
+{
+  "permissions": { "allow": ["Bash(ls:*)"] },
+  "enabledPlugins": {
+    "ralph-wiggum@claude-plugins-official": true,
+    "ralph-specum@smart-ralph": true,
+    "plugin-dev@claude-code-plugins": true
+  }
+}
+"""
+US_5_AFTER = US_5.replace('    "ralph-wiggum@claude-plugins-official": true,\n', "")
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    found = Project(tmp_path)
+    client(found)
+    return found
+
+
+def rivals(project: Project) -> list[tuple[str, str]]:
+    return about(examine(project)[1], "rivals")
+
+
+def test_us_5_ralph_wiggum_is_removed_and_the_other_two_stay(project: Project) -> None:
+    """AC-5.1, AC-5.2 and FR-8 of document 2."""
+    file = project.write(SETTINGS, US_5)
+    register(project)
+    code, found = examine(project, "--fix", "--yes")
+    assert code == 0
+    assert file.read_text(encoding="utf-8") == US_5_AFTER
+    enabled = json.loads(US_5_AFTER)["enabledPlugins"]
+    assert enabled == {"ralph-specum@smart-ralph": True, "plugin-dev@claude-code-plugins": True}
+    assert not any(WIGGUM in told for _, told in about(found, "rivals"))
+    backup = file.with_name("settings.json.ralphloop-doctor-backup")
+    assert backup.read_text(encoding="utf-8") == US_5
+
+
+@pytest.mark.parametrize("name", [WIGGUM, "ralph-loop@anywhere"])
+@pytest.mark.parametrize("path", [SETTINGS, LOCAL, "../home/.claude/settings.json"])
+def test_another_loop_is_found_in_every_scope(project: Project, name: str, path: str) -> None:
+    file = enable(project, name, "plugin-dev@x", path=path)
+    ((level, told),) = rivals(project)
+    assert (level, name in told, "`ralphloop doctor --fix`" in told) == ("warning", True, True)
+    examine(project, "--fix", "--yes")
+    assert json.loads(file.read_text()) == {"enabledPlugins": {"plugin-dev@x": True}}
+
+
+def test_a_loop_that_is_switched_off_is_no_rival(project: Project) -> None:
+    enable(project, WIGGUM)
+    project.write(LOCAL, json.dumps({"enabledPlugins": {WIGGUM: False}}))
+    assert rivals(project) == []
+
+
+def test_the_same_plugin_of_another_publisher_is_removed_only_beside_ours(project: Project) -> None:
+    theirs, ours = "ralph-specum@smart-ralph", "ralph-specum@ralphloop"
+    plugin(project, "ralph-specum", package=None, market="smart-ralph")
+    file = enable(project, theirs)
+    assert rivals(project) == []
+    plugin(project, "ralph-specum")
+    enable(project, ours, theirs)
+    ((level, told),) = rivals(project)
+    assert (level, f"and {ours} would drive the same specs" in told) == ("warning", True)
+    examine(project, "--fix", "--yes")
+    assert json.loads(file.read_text()) == {"enabledPlugins": {ours: True}}
+
+
+def test_a_publishers_plugin_beside_our_settings_is_named_and_kept(project: Project) -> None:
+    file = enable(project, "ralph-speckit@elsewhere")
+    register(project)
+    before = file.read_bytes()
+    ((level, told),) = rivals(project)
+    assert (level, "ralph-speckit@elsewhere has a Stop hook of its own" in told) == ("warning", True)
+    examine(project, "--fix", "--yes")
+    assert file.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("rule", "count"),
+    [
+        ("name: go-on\nevent: stop\naction: block", 1),
+        ("name: go-on\nenabled: true\nevent: all\naction: block", 1),
+        ("name: go-on\nenabled: false\nevent: stop\naction: block", 0),
+        ("name: go-on\nevent: stop\naction: warn", 0),
+        ("name: go-on\nevent: stop", 0),
+        ("name: go-on\nevent: bash\naction: block", 0),
+    ],
+)
+def test_a_rule_of_hookify_that_blocks_stops_is_told(project: Project, rule: str, count: int) -> None:
+    file = project.write(".claude/hookify.go-on.local.md", f"---\n{rule}\n---\nGo on.\n")
+    assert rivals(project) == []
+    enable(project, "hookify@claude-plugins-official")
+    assert [str(file) in told for _, told in rivals(project)] == [True] * count
+
+
+def test_another_stop_hook_is_named_and_never_removed(project: Project) -> None:
+    hook = {"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "keep-going.sh \x1b[31m"}]}]}}
+    file = project.write(LOCAL, json.dumps(hook))
+    ((level, told),) = rivals(project)
+    assert (level, "local settings run another Stop hook: `keep-going.sh" in told) == ("warning", True)
+    before = file.read_bytes()
+    examine(project, "--fix", "--yes")
+    assert file.read_bytes() == before
+    assert "\x1b" not in project.run("doctor", "--no-live").out
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ('{"enabledPlugins":{"%s":true}}', '{"enabledPlugins":{}}'),
+        ('{"enabledPlugins":{"a@b":true,"%s":true}}', '{"enabledPlugins":{"a@b":true}}'),
+        (
+            '\ufeff{\r\n\t"enabledPlugins": {\r\n\t\t"%s": true,\r\n\t\t"a@b": 1\r\n\t},\r\n\t"x": 1.0\r\n}',
+            '\ufeff{\r\n\t"enabledPlugins": {\r\n\t\t"a@b": 1\r\n\t},\r\n\t"x": 1.0\r\n}',
+        ),
+    ],
+    ids=["alone", "last", "tabs and CRLF"],
+)
+def test_every_other_byte_stays(project: Project, before: str, after: str) -> None:
+    file = project.write(SETTINGS, "")
+    file.write_bytes((before % WIGGUM).encode())
+    examine(project, "--fix", "--yes")
+    assert file.read_bytes() == after.encode()
+
+
+def test_a_second_backup_does_not_overwrite_the_first(project: Project) -> None:
+    for extra in ("one@x", "two@x"):
+        file = enable(project, WIGGUM, extra)
+        examine(project, "--fix", "--yes")
+    kept = sorted(path.name for path in file.parent.glob("*backup*"))
+    assert kept == ["settings.json.ralphloop-doctor-backup", "settings.json.ralphloop-doctor-backup-2"]
+
+
+def test_a_settings_file_that_is_a_link_stays_one(project: Project) -> None:
+    real = enable(project, WIGGUM, path=".claude/shared.json")
+    (project.root / SETTINGS).symlink_to("shared.json")
+    examine(project, "--fix", "--yes")
+    assert os.readlink(project.root / SETTINGS) == "shared.json"
+    assert json.loads(real.read_text()) == {"enabledPlugins": {}}
+
+
+def test_a_settings_file_that_leads_out_of_the_project_is_left_alone(project: Project) -> None:
+    outside = enable(project, WIGGUM, path="../outside.json")
+    (project.root / ".claude").mkdir()
+    (project.root / SETTINGS).symlink_to(outside)
+    before = outside.read_bytes()
+    done = project.run("doctor", "--no-live", "--fix", "--yes")
+    assert (done.code, "leads out of the project" in done.err) == (1, True)
+    assert outside.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("keys", "is_removed"), [("y\n", True), ("n\n", False), ("\n", False), ("\x04", False)]
+)
+def test_fix_asks_for_each_entry(project: Project, keys: str, is_removed: bool) -> None:
+    file = enable(project, WIGGUM)
+    register(project)
+    with Asked(project, "doctor", "--no-live", "--fix") as asked:
+        code, said = asked.answer(keys)
+    assert code == 0, said
+    assert f"Remove {WIGGUM} from {file}? [y/N]" in said
+    assert (WIGGUM not in file.read_text(encoding="utf-8")) is is_removed
+    assert ("Fixed: removed" in said) is is_removed
