@@ -1,0 +1,211 @@
+"""The skills of the plugin ralphloop in the real client, as a person types them."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import uuid
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from e2e.client import ClientHome, PrintRun, run_print
+from e2e.conftest import ProjectFactory
+from e2e.looping import Outside, bash, plugin
+from e2e.proving import CHECK, CHECK_TEXT, checked, feature, verify
+from e2e.terminal import Terminal
+from ralphloop.evidence.approval import digest
+from ralphloop.testing.messages_api import ModelRequest
+from ralphloop.testing.model_server import ModelServer
+from ralphloop.testing.reply import Reply, call, text
+
+pytestmark = pytest.mark.client
+
+GOAL = 'Make two files, it\'s "easy" $(touch pwned) `id`\nand  nothing; else'
+LIST = json.dumps({"features": [feature(1), feature(2)]}, indent=2)
+APPROVE = f"/ralphloop:approve {digest([verify(1), verify(2)])}"
+
+
+@dataclass
+class Talk:
+    """One session of the client, prompt by prompt, with the rights that a person has by default."""
+
+    home: ClientHome
+    root: Path
+    plugins: Sequence[Path] = field(default_factory=lambda: [plugin("ralphloop")])
+    mode: str = "acceptEdits"
+    session: str = field(default_factory=lambda: str(uuid.uuid4()))
+    begun: bool = False
+
+    def say(self, prompt: str, *script: Reply, **env: str) -> tuple[PrintRun, list[ModelRequest]]:
+        option: dict[str, Any] = (
+            {"args": ("--resume", self.session)} if self.begun else {"session_id": self.session}
+        )
+        self.begun = True
+        with ModelServer(script, default="Nothing is left to be said.") as server:
+            run = run_print(
+                self.home, self.root, prompt, server,
+                plugin_dirs=self.plugins, permission_mode=self.mode, env=env, **option,
+            )  # fmt: skip
+        return run, server.main_requests
+
+    @property
+    def outside(self) -> Outside:
+        return Outside(self.home, self.root)
+
+    @property
+    def ending(self) -> tuple[str, str | None]:
+        return self.outside.loop["state"], self.outside.loop["outcome"]
+
+
+@pytest.fixture
+def talk(client_home: ClientHome, project: ProjectFactory) -> Callable[..., Talk]:
+    def begin(files: dict[str, str], **options: Any) -> Talk:
+        return Talk(client_home, project(files, name="my project"), **options)
+
+    return begin
+
+
+def work(number: int, command: str = "ralphloop") -> list[Reply]:
+    return [
+        call("Write", file_path=f"made-{number}", content="made\n"),
+        bash(f"{command} done F{number}"),
+        text(f"F{number} is made."),
+    ]
+
+
+def absolute(talk: Talk, replies: Sequence[Reply]) -> list[Reply]:
+    """The client's Write takes whole paths."""
+    made = []
+    for reply in replies:
+        if reply.tools and reply.tools[0].name == "Write":
+            given = reply.tools[0].input
+            path = talk.root / given["file_path"]
+            reply = call("Write", file_path=str(path), content=given["content"])
+        made.append(reply)
+    return made
+
+
+def denied(run: PrintRun) -> list[str]:
+    return [str(entry["tool_input"]) for entry in run.result["permission_denials"]]
+
+
+def test_plan_then_start_then_approval_ends_complete(talk: Callable[..., Talk]) -> None:
+    one = talk({CHECK: CHECK_TEXT})
+    run, requests = one.say(
+        f"/ralphloop:plan --name shop {GOAL}",
+        call("Write", file_path=str(one.root / ".ralph/loops/shop/feature_list.json"), content=LIST),
+        bash("ralphloop plan --show shop"),
+        text("Here is the list."),
+    )  # fmt: skip
+    assert denied(run) == []
+    assert f"\n{GOAL}\n" in (one.root / ".ralph/loops/shop/RALPH_PROMPT.md").read_text()
+    assert not (one.root / "pwned").exists()
+    shown = requests[-1].new_texts[-1]
+    assert f"$ {verify(1)}" in shown
+    assert "`/ralphloop:start shop`" in shown
+    assert one.outside.loops() == []
+
+    run, requests = one.say("/ralphloop:start shop --max-iterations 9", text("These wait for you."))
+    assert any(f"`{APPROVE}`" in said for said in requests[0].new_texts)
+    assert one.ending == ("paused", "needs_approval")
+    assert one.outside.loop["owner"] == one.session
+
+    run, requests = one.say(APPROVE, text("I see."), *absolute(one, [*work(1), *work(2)]))
+    assert denied(run) == []
+    assert one.ending == ("ended", "complete")
+    assert any("complete: 2/2 proven" in str(event) for event in run.events)
+    assert one.outside.errors() == ""
+
+
+def test_start_begins_at_once_where_the_checks_are_approved(talk: Callable[..., Talk]) -> None:
+    one = talk(checked(feature(1), feature(2)))
+    one.outside.ralphloop("approve", "--yes")
+    lie = [bash("ralphloop done F1"), text("F1 is made.")]
+    run, requests = one.say("/ralphloop:start", *absolute(one, [*lie, *work(1), *work(2)]))
+    assert any("Work through the list" in said or "task F1" in said for said in requests[0].new_texts)
+    assert any("made-1 is missing" in said for request in requests for said in request.new_texts)
+    assert denied(run) == []
+    assert one.ending == ("ended", "complete")
+
+
+def test_plugin_without_the_right_to_execute_in_a_folder_with_spaces(
+    talk: Callable[..., Talk], tmp_path: Path
+) -> None:
+    """As an archive or a share without file modes leaves it."""
+    place = tmp_path / "plug ins" / "ralphloop"
+    shutil.copytree(plugin("ralphloop"), place, ignore=shutil.ignore_patterns("__pycache__"))
+    for file in place.rglob("*"):
+        file.chmod(0o644 if file.is_file() else 0o755)
+    one = talk(checked(feature(1)), plugins=[place])
+    one.outside.ralphloop("approve", "--yes")
+    # Nothing else that is called ralphloop may be on PATH, or the agent is told that name.
+    bare = {"PATH": "/usr/bin:/bin"}
+    tool = f'sh "{place}/bin/ralphloop"'
+    run, requests = one.say("/ralphloop:start", *absolute(one, work(1, tool)), **bare)
+    assert any(f"`{tool} done F1`" in said for said in requests[0].new_texts)
+    assert denied(run) == []
+    assert one.ending == ("ended", "complete")
+
+
+def test_status_pause_resume_report_and_cancel_speak_for_this_sessions_loop(
+    talk: Callable[..., Talk],
+) -> None:
+    one = talk(checked(feature(1), feature(2)))
+    one.say("/ralphloop:start", text("These wait for you."))
+    one.outside.ralphloop("approve", "--yes")
+    _, requests = one.say("/ralphloop:pause", text("It rests."))
+    assert any("demo is paused" in said for said in requests[0].new_texts)
+    assert one.ending == ("paused", "interrupted")
+    _, requests = one.say("/ralphloop:status demo", text("So it is."))
+    assert any("0/2" in said and "paused" in said for said in requests[0].new_texts)
+    assert len(requests) == 1
+    _, requests = one.say("/ralphloop:resume", text("On I go."), *absolute(one, [*work(1), *work(2)]))
+    assert any("goes on" in said for said in requests[0].new_texts)
+    assert one.ending == ("ended", "complete")
+    _, requests = one.say("/ralphloop:report", text("There."))
+    assert any(re.search(r"F1.*proven", said) for said in requests[0].new_texts)
+    _, requests = one.say("/ralphloop:cancel", text("There."))
+    assert any("is complete already; nothing to cancel" in said for said in requests[0].new_texts)
+
+
+def test_cancel_typed_in_mid_loop_lets_the_agent_stop(
+    client_home: ClientHome, project: ProjectFactory
+) -> None:
+    root = project(checked(feature(1), feature(2)))
+    outside = Outside(client_home, root)
+    outside.ralphloop("approve", "--yes")
+    session = str(uuid.uuid4())
+    script = [
+        bash("touch made-1; ralphloop done F1"),
+        bash("sleep 3"),
+        text("F1 is made."),
+        text("Cancelled."),
+    ]
+    with (
+        ModelServer(script, default="Hm.") as server,
+        Terminal(
+            client_home, root, server, session_id=session, plugin_dirs=[plugin("ralphloop")]
+        ) as terminal,
+    ):
+        terminal.submit("/ralphloop:start")
+        server.wait_for_requests(2)
+        outside.ralphloop("cancel")
+        terminal.wait_for("F1 is made.")
+        terminal.submit("/ralphloop:cancel")
+        terminal.wait_for("Cancelled.")
+    assert outside.loop["outcome"] == "cancelled"
+    assert json.loads((root / ".ralph/loops/demo/feature_list.json").read_text())["features"][0]["passes"]
+    assert outside.errors() == ""
+
+
+@pytest.mark.parametrize("typed", ["/ralphloop:start nowhere", "/ralphloop:start it's", "/ralphloop:plan"])
+def test_error_reaches_the_person_in_words(talk: Callable[..., Talk], typed: str) -> None:
+    one = talk({"README.md": "x\n"})
+    _, requests = one.say(typed, text("So it is."))
+    assert any("\nralphloop: " in f"\n{said}" for said in requests[0].new_texts)
+    assert one.outside.loops() == []

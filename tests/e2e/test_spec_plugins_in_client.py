@@ -1,0 +1,305 @@
+"""The plugins ralph-specum and ralph-speckit in the real client: from a goal to tasks that are proven."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from e2e.client import ClientHome, PrintRun, run_print
+from e2e.conftest import ProjectFactory
+from e2e.looping import SPECKIT_STATE, SPECUM_STATE, Outside, bash, plugin
+from ralphloop.evidence.approval import digest
+from ralphloop.testing.messages_api import ModelRequest
+from ralphloop.testing.model_server import ModelServer
+from ralphloop.testing.reply import Reply, call, text
+
+pytestmark = pytest.mark.client
+
+
+class Kind(NamedTuple):
+    """What differs between the two plugins."""
+
+    name: str
+    folder: str
+    state: str
+    ids: tuple[str, ...]
+    pointer: tuple[str, str]
+    mark: str = ""
+
+
+SPECUM = Kind(
+    "ralph-specum",
+    folder="specs/demo",
+    state=".ralph-state.json",
+    ids=("1.1", "1.2", "1.3", "1.4", "1.5"),
+    pointer=("specs/.current-spec", "demo\n"),
+)
+SPECKIT = Kind(
+    "ralph-speckit",
+    folder=".specify/specs/001-demo",
+    state=".speckit-state.json",
+    ids=("T001", "T002", "T003", "T004", "T005"),
+    pointer=(".specify/.current-feature", "001-demo\n"),
+    mark=" [US1]",
+)
+KINDS = pytest.mark.parametrize("kind", [SPECUM, SPECKIT], ids=lambda kind: kind.name)
+
+
+def check(number: int) -> str:
+    return f"grep -q made out/{number}"
+
+
+def tasks(kind: Kind) -> str:
+    """Five tasks, the second and the third of which may be done at once."""
+    rows = ["# Tasks", "", "## Phase 1", ""]
+    for number, task in enumerate(kind.ids, 1):
+        mark = " [P]" if number in (2, 3) else ""
+        rows += [f"- [ ] {task}{mark}{kind.mark} Make file {number}", f"  - **Verify**: `{check(number)}`"]
+    return "\n".join(rows) + "\n"
+
+
+@dataclass
+class Spec:
+    """A project with a spec whose tasks are written, and one session of the client in it."""
+
+    home: ClientHome
+    root: Path
+    kind: Kind
+    session: str = field(default_factory=lambda: str(uuid.uuid4()))
+    begun: bool = False
+
+    def say(
+        self, prompt: str, *script: Reply, below: Callable[[ModelRequest], Reply] | tuple[Reply, ...] = ()
+    ) -> tuple[PrintRun, list[ModelRequest]]:
+        option: dict[str, Any] = (
+            {"args": ("--resume", self.session)} if self.begun else {"session_id": self.session}
+        )
+        self.begun = True
+        with ModelServer(script, subagents=below, default="Nothing is left to be said.") as server:
+            run = run_print(
+                self.home, self.root, f"/{self.kind.name}:{prompt}", server,
+                plugin_dirs=[plugin(self.kind.name)], permission_mode="acceptEdits", **option,
+            )  # fmt: skip
+        assert self.outside.errors() == ""
+        return run, server.main_requests
+
+    @property
+    def outside(self) -> Outside:
+        return Outside(self.home, self.root)
+
+    @property
+    def folder(self) -> Path:
+        return self.root / self.kind.folder
+
+    @property
+    def state(self) -> dict[str, Any]:
+        state: dict[str, Any] = json.loads((self.folder / self.kind.state).read_text())
+        return state
+
+    def make(self, number: int) -> Reply:
+        return call("Write", file_path=str(self.root / f"out/{number}"), content="made\n")
+
+    def work(self, *numbers: int) -> list[Reply]:
+        """One turn: the files, the claims, a word about it."""
+        claims = [bash(f"ralphloop done {self.kind.ids[number - 1]}") for number in numbers]
+        return [*map(self.make, numbers), *claims, text("That is made.")]
+
+    def boxes(self) -> str:
+        lines = (self.folder / "tasks.md").read_text().splitlines()
+        return "".join(line[3] for line in lines if line.startswith("- ["))
+
+
+@pytest.fixture
+def spec(client_home: ClientHome, project: ProjectFactory) -> Callable[..., Spec]:
+    def build(kind: Kind, **files: str) -> Spec:
+        named = {kind.pointer[0]: kind.pointer[1], f"{kind.folder}/tasks.md": tasks(kind), "out/.keep": ""}
+        state = SPECUM_STATE if kind is SPECUM else SPECKIT_STATE
+        named[f"{kind.folder}/{kind.state}"] = json.dumps(
+            {**state, "phase": "tasks", "awaitingApproval": True}
+        )
+        named |= {
+            f"{kind.folder}/{name}.md": f"# {name}\n" for name in ("spec", "plan", "requirements", "design")
+        }
+        return Spec(client_home, project({**named, **files}, name="my project"), kind)
+
+    return build
+
+
+def said(requests: list[ModelRequest], fragment: str) -> list[int]:
+    """The requests in which something new says this."""
+    return [at for at, request in enumerate(requests) if any(fragment in one for one in request.new_texts)]
+
+
+@KINDS
+def test_implement_runs_five_tasks_to_the_end(spec: Callable[..., Spec], kind: Kind) -> None:
+    """One group at once, and one claim that its check refuses."""
+    one = spec(kind)
+    lie = [bash(f"ralphloop done {kind.ids[3]}"), text("That is made.")]
+    one.outside.ralphloop("approve", "--yes")
+    run, requests = one.say(
+        "implement --max-task-iterations 4", *one.work(1), *one.work(2, 3), *lie, *one.work(4), *one.work(5)
+    )
+    assert run.result["permission_denials"] == []
+    assert said(requests, f"{kind.ids[0]}{kind.mark} Make file 1")[0] == 0
+    assert said(requests, "These 2 tasks are marked [P]")
+    assert said(requests, f"{kind.ids[3]} is not done: `{check(4)}` exited with 2")
+    assert (one.outside.loop["state"], one.outside.loop["outcome"]) == ("ended", "complete")
+    assert one.outside.loop["owner"] == one.session
+    assert one.boxes() == "xxxxx"
+    assert (one.state["taskIndex"], one.state["totalTasks"]) == (5, 5)
+
+
+@KINDS
+def test_group_is_handed_to_the_plugins_own_agents(spec: Callable[..., Spec], kind: Kind) -> None:
+    """Two executors at once, each makes its file; the one that leads claims for both."""
+    one = spec(kind)
+    one.outside.ralphloop("approve", "--yes")
+
+    def executor(request: ModelRequest) -> Reply:
+        number = next(number for number in (2, 3) if request.mentions(f"FILE {number}"))
+        return text("Made.") if (one.root / f"out/{number}").exists() else one.make(number)
+
+    hand_out = call("Agent", description="a", prompt="FILE 2", subagent_type=f"{kind.name}:spec-executor")
+    hand_out = hand_out.also(
+        "Agent", description="b", prompt="FILE 3", subagent_type=f"{kind.name}:spec-executor"
+    )
+    claims = [bash(f"ralphloop done {kind.ids[1]}; ralphloop done {kind.ids[2]}"), text("Both are made.")]
+
+    script = iter([*one.work(1), hand_out])
+    rest = iter([*claims, *one.work(4), *one.work(5)])
+
+    def play(request: ModelRequest) -> Reply:
+        planned = next(script, None)
+        if planned is not None:
+            return planned
+        if not all((one.root / f"out/{number}").exists() for number in (2, 3)):
+            return text("They still work.")
+        return next(rest, text("Nothing is left to be said."))
+
+    with ModelServer(play, subagents=executor) as server:
+        run = run_print(
+            one.home, one.root, f"/{kind.name}:implement", server,
+            plugin_dirs=[plugin(kind.name)], permission_mode="acceptEdits", session_id=one.session,
+            timeout_s=90,
+        )  # fmt: skip
+    assert run.result["permission_denials"] == []
+    assert one.boxes() == "xxxxx", [request.new_texts for request in server.main_requests]
+    assert one.outside.loop["outcome"] == "complete"
+    assert one.outside.errors() == ""
+
+
+@KINDS
+def test_unapproved_checks_are_shown_and_allowed_by_typing(spec: Callable[..., Spec], kind: Kind) -> None:
+    one = spec(kind)
+    typed = f"approve {digest([check(number) for number in range(1, 6)])}"
+    _, requests = one.say("implement", *one.work(1), *one.work(2, 3))
+    assert said(requests[:1], f"/{kind.name}:{typed}") == [0]
+    assert said(requests[:1], check(5)) == [0]
+    assert one.outside.loop["outcome"] == "stalled"
+    assert json.loads(one.outside.ralphloop("evidence", "--json"))["evidence"] == []
+
+    one.say(typed, text("I see."))
+    run, _ = one.say("implement", *one.work(4), *one.work(5))
+    assert run.result["permission_denials"] == []
+    assert one.outside.loop["outcome"] == "complete"
+    evidence = json.loads(one.outside.ralphloop("evidence", "--json"))["evidence"]
+    assert {entry["command"] for entry in evidence if entry["green"]} == {check(n) for n in range(1, 6)}
+
+
+@KINDS
+def test_cancel_removes_the_state_and_keeps_the_spec(spec: Callable[..., Spec], kind: Kind) -> None:
+    one = spec(kind, **{f"{kind.folder}/.progress.md": "# What was done\n"})
+    one.outside.ralphloop("approve", "--yes")
+    one.say("implement", *one.work(1), bash("sleep 0"), text("On with it."))
+    assert (one.folder / kind.state).exists()
+    _, requests = one.say("cancel", text("It is over."))
+    assert len(requests) == 1
+    assert not (one.folder / kind.state).exists()
+    assert (one.folder / ".progress.md").read_text().startswith("# What was done\n")
+    assert one.boxes() == "x    "
+    assert one.outside.loop["outcome"] == "cancelled"
+    _, requests = one.say("implement", *one.work(2, 3), *one.work(4), *one.work(5))
+    assert one.boxes() == "xxxxx"
+
+
+@pytest.mark.parametrize(
+    ("kind", "prompt", "told"),
+    [
+        (SPECUM, "new ../up A goal", "cannot be a spec's name"),
+        (SPECUM, "switch a/b", "ralphloop: "),
+        (SPECUM, "switch nowhere", "ralphloop: "),
+        (SPECKIT, "switch ../up", "ralphloop: "),
+        (SPECKIT, "implement --max-task-iterations many", "is not a whole number above zero"),
+    ],
+)  # fmt: skip
+def test_bad_input_gets_a_sentence_and_loses_nothing(
+    spec: Callable[..., Spec], kind: Kind, prompt: str, told: str
+) -> None:
+    one = spec(kind)
+    before = {
+        path: path.read_bytes() for path in one.root.rglob("*") if path.is_file() and ".git/" not in str(path)
+    }
+    _, requests = one.say(prompt, text("So it is."))
+    assert said(requests[:1], told) == [0]
+    after = {
+        path: path.read_bytes() for path in one.root.rglob("*") if path.is_file() and ".git/" not in str(path)
+    }
+    assert after == before
+
+
+def test_specum_from_a_goal_to_proven_tasks(client_home: ClientHome, project: ProjectFactory) -> None:
+    """Every phase as the person types it; each document is the agent's, every state is the command line's."""
+    one = Spec(client_home, project({"out/.keep": ""}), SPECUM)
+    goal = 'Make five files, it\'s "easy" $(touch pwned)'
+
+    def write(name: str, content: str) -> Reply:
+        return call("Write", file_path=str(one.folder / name), content=content)
+
+    phases = {
+        f"new demo {goal}": ("", ""),
+        "research": ("research.md", "# Research\n"),
+        "requirements": ("requirements.md", "# Requirements\n"),
+        "design": ("design.md", "# Design\n"),
+        "tasks": ("tasks.md", tasks(SPECUM)),
+    }
+    for prompt, (name, content) in phases.items():
+        script = [write(name, content), text("Written.")] if name else [text("Made.")]
+        run, requests = one.say(prompt, *script)
+        assert said(requests[:1], "ralphloop: ") == [], requests[0].new_texts
+        assert run.result["permission_denials"] == []
+        assert one.state["phase"] == prompt.split()[0].replace("new", "research")
+    assert goal in (one.folder / ".progress.md").read_text()
+    assert not (one.root / "pwned").exists()
+    one.outside.ralphloop("approve", "--yes")
+    one.say("implement", *one.work(1), *one.work(2, 3), *one.work(4), *one.work(5))
+    assert one.outside.loop["outcome"] == "complete"
+
+
+def test_speckit_from_a_goal_to_proven_tasks(client_home: ClientHome, project: ProjectFactory) -> None:
+    one = Spec(
+        client_home, project({"out/.keep": ""}), SPECKIT._replace(folder=".specify/specs/001-five-files")
+    )
+
+    steps = {
+        "constitution Test first": (one.root / ".specify/memory/constitution.md", "# Rules\n", ""),
+        "specify five files": (one.folder / "spec.md", "# Spec\n", "specify"),
+        "clarify": (one.folder / "spec.md", "# Spec, clear\n", "specify"),
+        "plan": (one.folder / "plan.md", "# Plan\n", "plan"),
+        "tasks": (one.folder / "tasks.md", tasks(SPECKIT), "tasks"),
+        "analyze": (one.root / "out/analysis", "fine\n", "tasks"),
+        "checklist release": (one.folder / "checklists/release.md", "- [x] read\n", "tasks"),
+    }
+    for prompt, (path, content, phase) in steps.items():
+        _, requests = one.say(prompt, call("Write", file_path=str(path), content=content), text("Written."))
+        assert said(requests[:1], "ralphloop: ") == [], requests[0].new_texts
+        if phase:
+            assert (one.state["phase"], one.state["awaitingApproval"]) == (phase, True)
+    one.outside.ralphloop("approve", "--yes")
+    one.say("implement", *one.work(1), *one.work(2, 3), *one.work(4), *one.work(5))
+    assert one.outside.loop["outcome"] == "complete"
