@@ -70,6 +70,15 @@ def test_the_scope_says_which_file(project: Project, scope: str) -> None:
     assert records(project) == []
 
 
+def test_scripts_are_told_what_changed(project: Project) -> None:
+    put = project.run("install", "--json").data
+    assert (put["path"], put["changed"], put["hooks"]) == (str(settings_file(project)), True, "added")
+    took = project.run("uninstall", "--json").data
+    assert (took["path"], took["file_gone"], took["left"]) == (put["path"], True, [])
+    assert len(took["removed"]) == 4
+    assert project.run("uninstall", "--json").data["removed"] == []
+
+
 def test_the_default_is_local_and_found_from_below(project: Project) -> None:
     below = project.root / "a" / "b"
     below.mkdir(parents=True)

@@ -281,6 +281,28 @@ def test_specum_from_a_goal_to_proven_tasks(client_home: ClientHome, project: Pr
     assert one.outside.loop["outcome"] == "complete"
 
 
+def test_quick_mode_goes_from_a_goal_to_proven_tasks_in_one_prompt(
+    client_home: ClientHome, project: ProjectFactory
+) -> None:
+    """Through every phase without a question, although the agent tries to stop after each."""
+    one = Spec(client_home, project({"out/.keep": ""}), SPECUM)
+    documents = {"research": "# Research\n", "requirements": "# Requirements\n", "design": "# Design\n"}
+    script: list[Reply] = []
+    for phase, content in {**documents, "tasks": tasks(SPECUM)}.items():
+        begin = [] if phase == "research" else [bash(f"ralphloop specum {phase}")]
+        write = call("Write", file_path=str(one.folder / f"{phase}.md"), content=content)
+        script += [*begin, write, text(f"The {phase} phase is written.")]
+    script += [bash("ralphloop specum implement")]
+    run, requests = one.say(
+        "start demo --quick", *script, *one.work(1), *one.work(2, 3), *one.work(4), *one.work(5)
+    )
+    assert run.result["permission_denials"] == []
+    assert len(said(requests, "Quick mode is on for demo: do not stop yet.")) == 4
+    assert one.boxes() == "xxxxx"
+    assert (one.state["phase"], one.state["quickMode"]) == ("execution", False)
+    assert (one.outside.loop["outcome"], one.outside.loop["owner"]) == ("complete", one.session)
+
+
 def test_speckit_from_a_goal_to_proven_tasks(client_home: ClientHome, project: ProjectFactory) -> None:
     one = Spec(
         client_home, project({"out/.keep": ""}), SPECKIT._replace(folder=".specify/specs/001-five-files")

@@ -8,13 +8,14 @@ from ralphloop.agents import settings
 from ralphloop.agents.settings import Removed
 from ralphloop.cli import scope
 from ralphloop.cli.here import here
-from ralphloop.cli.output import say
+from ralphloop.cli.output import say, say_json
 from ralphloop.hook.words import shown
 from ralphloop.store.installs import BEGAN, SettingsFile
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     scope.add_options(parser)
+    parser.add_argument("--json", action="store_true", help="print JSON")
     parser.epilog = """\
 examples:
   ralphloop uninstall
@@ -31,12 +32,18 @@ def run(args: argparse.Namespace) -> int:
         removed = _removed(file, before)
         text = _rest(file, removed) if before is not None else None
         keeps_backup = _write(file, text)
+    is_gone = before is not None and text is None
+    if args.json:
+        backup = file.backup if keeps_backup else None
+        told = {"removed": removed.gone, "left": removed.left, "file_gone": is_gone, "backup": backup}
+        say_json({"scope": args.scope, "path": file.path, **told})
+        return 0
     path = shown(file.path, place.cwd)
-    if not removed.gone:
-        say(f"Nothing that is known to be ours is in {path}.")
     for what in removed.gone:
         say(f"{path}: took out {what}.")
-    if before is not None and text is None:
+    if not removed.gone:
+        say(f"Nothing that is known to be ours is in {path}.")
+    if is_gone:
         say(f"{path} held nothing else and is gone.")
     if removed.left:
         say(f"! Nothing tells whether these are yours, so they stay in {path}: {', '.join(removed.left)}")
