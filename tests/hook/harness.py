@@ -294,7 +294,7 @@ class LoopProject:
 
     def command(self, event: str, *, registration: str | None = None) -> str:
         hooks = json.loads((self.plugin / "hooks" / "hooks.json").read_text())["hooks"]
-        (group,) = hooks[event]
+        group = hooks[event][0]
         (registered,) = {hook["command"] for hook in group["hooks"]}
         command = registered.replace("${CLAUDE_PLUGIN_ROOT}", str(self.plugin))
         name = PLUGINS[self.layout]

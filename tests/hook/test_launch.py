@@ -120,7 +120,7 @@ def test_a_plugin_folder_that_cannot_be_written_works(armed: LoopProject) -> Non
 def test_every_event_is_registered_once_with_the_same_command(event: str) -> None:
     for layout, name in PLUGINS.items():
         hooks = json.loads((REPOSITORY / "plugins" / name / "hooks" / "hooks.json").read_text())["hooks"]
-        assert set(hooks) == {*EVENTS, "PreToolUse"}
+        assert set(hooks) == {*EVENTS, "PreToolUse", "UserPromptExpansion"}
         ((hook,),) = [group["hooks"] for group in hooks[event]]
         assert hook["type"] == "command"
         assert f"rl_as={name} rl_layouts={layout};" in hook["command"]

@@ -73,6 +73,25 @@ def test_anything_beside_it_is_left_to_the_persons_rules(running: LoopProject, c
     assert not is_allowed(ask(running, command))
 
 
+@pytest.mark.parametrize("place", ["bin", "link", "relative"])
+def test_name_that_leads_into_the_project_is_left_to_the_persons_rules(
+    running: LoopProject, place: str
+) -> None:
+    """The agent may write there: an activated environment of the project comes first on PATH."""
+    folder = running.root / ".venv/bin"
+    folder.mkdir(parents=True)
+    (folder / "ralphloop").write_text("#!/bin/sh\n")
+    (folder / "ralphloop").chmod(0o755)
+    outside = running.base / "bin"
+    outside.mkdir()
+    (outside / "ralphloop").symlink_to(folder / "ralphloop")
+    first = {"bin": str(folder), "link": str(outside), "relative": ".venv/bin"}[place]
+    running.extra_env["PATH"] = f"{first}:/usr/bin:/bin"
+    assert not is_allowed(ask(running, "ralphloop done F1"))
+    running.extra_env["PATH"] = "/usr/bin:/bin"
+    assert is_allowed(ask(running, "ralphloop done F1"))
+
+
 def test_subagent_of_the_session_may_claim(running: LoopProject) -> None:
     assert is_allowed(ask(running, "ralphloop done F1", agent_id="a1", agent_type="x"))
 

@@ -140,6 +140,11 @@ def _awaiting_approval(now: Situation) -> Optional[Answer]:
     return allow(now)
 
 
+def _person_waits(now: Situation) -> Optional[Answer]:
+    """What the person typed is heard when a turn ends, so this one does; the next stop goes on."""
+    return allow(now) if now.turn.queued else None
+
+
 def _session_still_works(now: Situation) -> Optional[Answer]:
     running = [kind for kind, _ in now.event.background]
     if "subagent" in running or "workflow" in running:
@@ -248,7 +253,7 @@ def _nothing_can_run(now: Situation) -> Optional[Answer]:
         ids = prompt.line(", ".join(task for task, _ in work.asked))
         question = prompt.line(work.asked[0][1], 160)
         asked = "%s (%s)" % (ids, question) if question else ids
-        answer = "`%s answer ID TEXT`" % now.words.command
+        answer = "`%s ID TEXT`" % now.words.how("answer")
         message = "needs you: %s. Answer with %s, then send any message." % (asked, answer)
         return close(now, PAUSED, NEEDS_INPUT, ids, message=message)
     if work.stuck:
@@ -338,10 +343,11 @@ def _go_on(now: Situation) -> Answer:
 def _unapproved(now: Situation) -> str:
     """Said once where a loop goes on although its checks may not run."""
     loop, results = now.loop, now.results
-    if results is None or not results.commands or NEEDS_APPROVAL in loop.told:
+    waits = now.unchecked or (results is not None and results.commands)
+    if not waits or NEEDS_APPROVAL in loop.told:
         return ""
     loop.told = [*loop.told, NEEDS_APPROVAL]
-    return "%d checks are not approved: `%s approve`" % (len(results.commands), now.words.command)
+    return "checks are not approved and do not run: `%s`" % now.words.how("approve")
 
 
 def _notes(now: Situation, refused: bool) -> list[str]:
@@ -366,6 +372,7 @@ RULES: tuple[Rule, ...] = (
     _paused_or_ended,
     _broken_off,
     _awaiting_approval,
+    _person_waits,
     _session_still_works,
     _quick_phase,
     _corrupt,

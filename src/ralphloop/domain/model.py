@@ -9,7 +9,9 @@ if TYPE_CHECKING:
 FEATURES, SPECUM, SPECKIT = "features", "specum", "speckit"
 LAYOUTS = (FEATURES, SPECUM, SPECKIT)
 # what the person types in the client to approve checks: each plugin has its own name for it
-APPROVE = {FEATURES: "/ralphloop:approve", SPECUM: "/ralph-specum:approve", SPECKIT: "/ralph-speckit:approve"}
+# the plugin of each layout, and what a person types in it
+PLUGINS = {FEATURES: "ralphloop", SPECUM: "ralph-specum", SPECKIT: "ralph-speckit"}
+APPROVE = {layout: "/%s:approve" % plugin for layout, plugin in PLUGINS.items()}
 
 # state
 ARMED, RUNNING, WAITING, PAUSED, ENDED = "armed", "running", "waiting", "paused", "ended"
@@ -206,7 +208,10 @@ class StopEvent:
 class Turn:
     """What the transcript shows of the time since the last stop."""
 
-    __slots__ = ("broken_off", "denied", "detail", "end", "readable", "reply", "resume_at", "tools", "worked")
+    __slots__ = (
+        "broken_off", "denied", "detail", "end", "queued", "readable", "reply", "resume_at", "tools",
+        "worked",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -219,6 +224,7 @@ class Turn:
         broken_off: str = "",
         detail: str = "",
         resume_at: Optional[float] = None,
+        queued: bool = False,
         end: int = 0,
     ) -> None:
         self.readable = readable
@@ -231,6 +237,8 @@ class Turn:
         self.broken_off = broken_off
         self.detail = detail
         self.resume_at = resume_at
+        # whether something that the person typed waits for this turn to end
+        self.queued = queued
         self.end = end
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ralphloop.domain.model import FEATURES, SPECUM, UNLIMITED
+from ralphloop.domain.model import FEATURES, PLUGINS, SPECUM, UNLIMITED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,12 +25,22 @@ PREFIX = {"specum": "Ralph-specum", "speckit": "Ralph-speckit"}
 class Words:
     """The names and commands that a reason needs: how to call us, and where the files are."""
 
-    __slots__ = ("command", "list_path", "notes_path")
+    __slots__ = ("command", "list_path", "notes_path", "plugin")
 
-    def __init__(self, *, command: str, list_path: str, notes_path: str = "") -> None:
+    def __init__(self, *, command: str, list_path: str, notes_path: str = "", plugin: str = "") -> None:
         self.command = command
         self.list_path = list_path
         self.notes_path = notes_path
+        # the plugin whose hook this is, if it is one's
+        self.plugin = plugin
+
+    def how(self, verb: str) -> str:
+        """How the person does it: typed in the client where a plugin is at work, else in a terminal."""
+        if not self.plugin:
+            return "%s %s" % (self.command, verb)
+        if verb == "resume" and self.plugin != PLUGINS[FEATURES]:
+            verb = "implement"
+        return "/%s:%s" % (self.plugin, verb)
 
 
 def cut(text: str, most: int) -> str:
@@ -205,8 +215,8 @@ def limit_recovery(loop: LoopState, work: Worklist, *, why: str, words: Words) -
         "ERROR: the loop over %s reached its limit (%s) with %d tasks open: %s.\n\n"
         "Recovery options:\n"
         "1. Write down in %s what is done, what failed and what the next step would be, then stop.\n"
-        "2. The person can go on with `%s resume --max-iterations N`.\n"
+        "2. The person can go on with `%s --max-%siterations N`.\n"
         "Start no further task. The loop does not ask a second time."
         % (loop.name, why, work.open_total, line(", ".join(work.open_ids)),
-           words.notes_path or ".progress.md", words.command)
+           words.notes_path or ".progress.md", words.how("resume"), "global-" if words.plugin else "")
     )  # fmt: skip

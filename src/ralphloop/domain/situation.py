@@ -20,7 +20,7 @@ class Situation:
 
     __slots__ = (
         "backup", "cap", "claims", "event", "fault", "files", "limits", "loop", "notes", "now", "path",
-        "results", "spent", "turn", "unapproved", "words", "work",
+        "results", "spent", "turn", "unapproved", "unchecked", "words", "work",
     )  # fmt: skip
 
     def __init__(
@@ -39,6 +39,7 @@ class Situation:
         backup: bool = False,
         claims: Iterable[str] = (),
         unapproved: bool = False,
+        unchecked: bool = False,
         results: Optional[Results] = None,
         spent: Optional[limit.Spent] = None,
         notes: Iterable[str] = (),
@@ -61,6 +62,8 @@ class Situation:
         self.claims = tuple(claims)
         # whether the loop began with checks that the person has not approved
         self.unapproved = unapproved
+        # the same where the loop goes on without its checks
+        self.unchecked = unchecked
         # what the checks of this stop came to; None until they were run
         self.results = results
         self.spent = spent
@@ -78,7 +81,7 @@ class Situation:
 
     @property
     def resume_hint(self) -> str:
-        return "`%s resume` goes on." % self.words.command
+        return "`%s` goes on." % self.words.how("resume")
 
 
 def allow(now: Situation) -> Decision:

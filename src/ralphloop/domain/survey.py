@@ -67,13 +67,26 @@ def _question(task: Task, ledger: Ledger) -> str:
 
 def _group(tasks: TaskList, ready: list[int]) -> list[int]:
     """The first task that can be worked on, or the run of [P] tasks that it opens."""
-    group = ready[:1]
+    group = _fix_of(tasks, ready) if tasks.sequential else ready[:1]
     if group and tasks.sequential and tasks.tasks[group[0]].parallel:
         for place in ready[1:GROUP]:
             if place != group[-1] + 1 or not tasks.tasks[place].parallel:
                 break
             group.append(place)
     return group
+
+
+def _fix_of(tasks: TaskList, ready: list[int]) -> list[int]:
+    """The first of these tasks, or what is to be fixed before it."""
+    first = ready[:1]
+    fixes = [place for place in ready if any(mark[:3].upper() == "FIX" for mark in tasks.tasks[place].marks)]
+    if fixes:
+        from ralphloop.domain.additions import original
+
+        for place in fixes:  # a fix stands below what it fixes, so one of a fix comes later
+            if original(tasks.tasks[place]) == tasks.tasks[first[0]].id != "":
+                first = [place]
+    return first
 
 
 def _sort(

@@ -66,16 +66,21 @@ class Waiting(NamedTuple):
     loop: LoopFiles | None
 
 
+def nobody_typed(env: Mapping[str, str]) -> bool:
+    return started_by_agent(env)
+
+
 def typed(found: Iterable[Waiting], said: str, *, env: Mapping[str, str]) -> str:
     """The person typed an approval in the client: what to answer."""
-    if started_by_agent(env):
+    if nobody_typed(env):
         return "an agent started this client, so nobody typed that; approve in a terminal of your own."
     lists = [one for one in found if one.commands]
     if not lists:
         return "no check waits for your approval."
     chosen = [one for one in lists if digest(one.commands) == said]
     if not chosen:
-        return " ".join(_offer(one) for one in lists)
+        wrong = ["That is not what waits now."] if said else []
+        return " ".join([*wrong, *(_offer(one) for one in lists)])
     for one in chosen:
         _approve(one)
     return f"{len(chosen[0].commands)} checks of {chosen[0].name} are approved."

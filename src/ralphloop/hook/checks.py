@@ -53,3 +53,10 @@ def waiting(loop: LoopFiles) -> tuple[int, str]:
 
     commands = approval.waiting(loop)
     return len(commands), approval.digest(commands)
+
+
+def has_person(env: Mapping[str, str]) -> bool:
+    """Whether a person, and no agent, started this client."""
+    from ralphloop.evidence.approval import nobody_typed
+
+    return not nobody_typed(env)

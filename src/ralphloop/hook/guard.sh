@@ -1,5 +1,5 @@
-# Sourced by the registered command, with $rl_guard (this file), $rl_as (who registered it), $rl_layouts and,
-# for a prompt of the person, $rl_on set. Leaves at once when the project has no loop; shell built-ins only until there is a file
+# Sourced by the registered command, with $rl_guard (this file), $rl_as (who registered it), $rl_layouts and, for
+# a prompt of the person or a slash command of ours, $rl_on set. Leaves at once when the project has no loop; shell built-ins only until there is a file
 # to read, because this runs at the end of every turn of every session. It may be wrong in one direction
 # only: starting Python. The project may be anybody's: of its files, one block of a regular one is read.
 
@@ -140,6 +140,7 @@ rl_walk() {
 }
 
 case ${HOME:-} in /*) ;; *) rl_start ;; esac
+[ "${rl_on:-}" != typed ] || rl_start
 case ${RALPH_LOOP_DIR:-} in /*) rl_file "$RALPH_LOOP_DIR/feature_list.json" ;; esac
 cd -P . 2>/dev/null
 rl_walk "$PWD"

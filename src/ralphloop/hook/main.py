@@ -61,6 +61,10 @@ def dispatch(payload: dict[str, Any], call: Call) -> str:
         from ralphloop.hook import session
 
         return session.respond(event, payload, call)
+    if event == "UserPromptExpansion" or (event == "PreToolUse" and payload.get("tool_name") == "Skill"):
+        from ralphloop.hook import typed
+
+        return typed.keep(payload, call)
     if event == "PreToolUse":
         from ralphloop.hook import permit
 

@@ -10,40 +10,59 @@ if TYPE_CHECKING:
     from typing import Any, Mapping
 
 EVENT = "PreToolUse"
+NAME = "ralphloop"
 COMMANDS = ("done", "ask", "status")
 # What makes a shell do more than run the words that are there: expansion, redirection, grouping, lines.
 LIVE = "$`<>(){}\\\n\r"
 
 
 def respond(payload: Mapping[str, Any], call: find.Call) -> str:
-    """The rules of a prompt end with it, and a subagent that comes back begins another one (fact 8)."""
+    """The rules of a prompt end with it, and a subagent that comes back begins another one (2.1.325)."""
     if wire.is_foreign(payload, call.env) or payload.get("tool_name") != "Bash":
         return ""
     given = payload.get("tool_input")
     command = given.get("command") if isinstance(given, dict) else None
-    if not isinstance(command, str) or not is_own(command):
-        return ""
+    programs = programs_of(command) if isinstance(command, str) else set()
     event = wire.stop_event(payload, cwd=call.cwd)
-    loop = find.owned(event, call) if event.session else None
+    loop = find.owned(event, call) if programs and event.session else None
     state = loop.load() if loop is not None else None
-    if state is None or not state.live:
+    if loop is None or state is None or not state.live:
+        return ""
+    if any(
+        is_within(name, call.env, folder) for name in programs for folder in (loop.record.root, event.cwd)
+    ):
         return ""
     return wire.allow(EVENT, "a command of the loop that this session owns")
 
 
-def is_own(command: str) -> bool:
-    """Whether a shell line does nothing but call us with such a command, however often."""
+def programs_of(command: str) -> set[str]:
+    """The programs that a shell line starts, if it does nothing but call us with such commands; else none."""
     if any(char in command for char in LIVE):
-        return False
+        return set()
     try:
         calls = [words for _, words, _ in shell.commands(command) if words]
     except ValueError:
-        return False
-    return bool(calls) and all(_verb(words) in COMMANDS for words in calls)
+        return set()
+    return {words[0] for words in calls} if all(_verb(words) in COMMANDS for words in calls) else set()
 
 
 def _verb(words: list[str]) -> str:
-    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    own = ["sh", os.path.join(os.path.dirname(package), "bin", "ralphloop")]
-    named = 1 if words[0] == "ralphloop" else 2 if words[:2] == own else len(words)
+    named = 1 if words[0] == NAME else 2 if words[:2] == ["sh", _own()] else len(words)
     return "".join(words[named : named + 1])
+
+
+def _own() -> str:
+    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    return os.path.join(os.path.dirname(package), "bin", NAME)
+
+
+def is_within(program: str, env: Mapping[str, str], folder: str) -> bool:
+    """Whether the agent, who may write in this folder, could have put there what this name starts."""
+    top = os.path.realpath(folder).rstrip(os.sep) + os.sep
+    for place in [*(env.get("PATH") or "").split(os.pathsep), os.path.dirname(_own())]:
+        found = os.path.join(place, program)
+        if not os.path.isabs(place):
+            return True
+        if os.access(found, os.X_OK) and not os.path.isdir(found):
+            return any(os.path.join(path, "").startswith(top) for path in (found, os.path.realpath(found)))
+    return program == "sh"

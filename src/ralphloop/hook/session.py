@@ -89,7 +89,7 @@ def _put_task_back(loop: LoopFiles, state: LoopState, event: StopEvent, call: fi
 
 
 def _resume_text(loop: LoopFiles, state: LoopState, call: find.Call) -> str:
-    how = "`%s resume` goes on." % words_for(loop, call.cwd, call.env).command
+    how = "`%s` goes on." % words_for(loop, call.cwd, call.env).how("resume")
     return prompt.said(state, "%s (%s). %s" % (state.state, state.outcome, how))
 
 

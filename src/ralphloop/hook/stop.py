@@ -156,6 +156,7 @@ class Stop:
             backup=not self._restored and tasks.has_copy(self.loop),
             claims=self.claims,
             unapproved=self.loop.record.unapproved and self.loop.record.layout == FEATURES,
+            unchecked=self.loop.record.unapproved and self.loop.record.layout != FEATURES,
             results=self.checks.results if self.checks is not None else None,
             spent=self._budget(state),
             notes=self.notes,

@@ -20,6 +20,7 @@ INTERRUPT = b"[Request interrupted by user"
 CAP = b"blocked the turn from ending"
 SYNTHETIC = b"<synthetic>"
 TOOL = b'"tool_use"'
+QUEUE = b'"queue-operation"'
 FAILED_TOOL = (b'"is_error":true', b'"is_error": true')
 
 
@@ -40,6 +41,7 @@ def read_turn(
         if marker in data:
             _note_break(turn, data, since)
             break
+    turn.queued = QUEUE in data and _is_queued(data)
     if after_denials or FAILED_TOOL[0] in data or FAILED_TOOL[1] in data:
         from ralphloop.hook import denial
 
@@ -134,6 +136,23 @@ def _last_text(data: bytes) -> Optional[str]:
             texts = [block.get("text") for block in blocks(entry) if block.get("type") == "text"]
             return texts[-1] if texts and isinstance(texts[-1], str) else None
     return None
+
+
+def _is_queued(data: bytes) -> bool:
+    """Whether a message or command of the person is left in the client's queue, which it empties only when a
+    turn ends (2.1.325). What begins with a tag is the client's own news."""
+    waiting: list[str] = []
+    for entry in reversed(list(entries_with(data, QUEUE))):
+        content = entry.get("content")
+        if entry.get("type") != "queue-operation":
+            continue
+        if entry.get("operation") == "enqueue":
+            waiting.append(content if isinstance(content, str) else "")
+        elif content in waiting:
+            waiting.remove(content)
+        else:
+            del waiting[: 1 if entry.get("operation") == "dequeue" else None]
+    return any(text and not text.startswith("<") for text in waiting)
 
 
 def _note_break(turn: Turn, data: bytes, since: str) -> None:

@@ -7,6 +7,7 @@ import sys
 from ralphloop import system as os
 from ralphloop.domain import prompt
 from ralphloop.domain.limits import CLIENT_CAP
+from ralphloop.domain.model import PLUGINS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,7 +22,12 @@ def words_for(loop: LoopFiles, cwd: str, env: Mapping[str, str]) -> prompt.Words
     if "tasks" in paths and not os.path.exists(listed):
         listed = paths["state"]
     notes = paths.get("progress") or os.path.join(os.path.dirname(listed), ".progress.md")
-    return prompt.Words(command=command(env), list_path=shown(listed, cwd), notes_path=shown(notes, cwd))
+    return prompt.Words(
+        command=command(env),
+        list_path=shown(listed, cwd),
+        notes_path=shown(notes, cwd),
+        plugin=PLUGINS[loop.record.layout] if env.get("CLAUDE_PLUGIN_ROOT") else "",
+    )
 
 
 def client_cap(env: Mapping[str, str]) -> int:
@@ -44,7 +50,9 @@ def command(env: Mapping[str, str], python: str = "") -> str:
         return "ralphloop"
     if os.path.isfile(own) and not any(char in own for char in '"$`\\'):
         return 'sh "%s"' % own
-    return "%s %s" % (prompt.shell_word(python or sys.executable or "python3"), prompt.shell_word(package))
+    # The hook runs under the real interpreter, and a rule must match what it says.
+    python = python or (os.path.realpath(sys.executable) if sys.executable else "python3")
+    return "%s %s" % (prompt.shell_word(python), prompt.shell_word(package))
 
 
 def shown(path: str, cwd: str) -> str:

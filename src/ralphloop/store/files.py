@@ -6,7 +6,7 @@ from ralphloop import system as os
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Optional
+    from typing import Mapping, Optional
 
 READ_MAX = 256 * 1024 * 1024
 _EINVAL = 22
@@ -95,6 +95,23 @@ def write_bytes(path: str, data: bytes, *, mode: int = 0o600, durable: bool = Fa
         os.replace(spare, path)
     except BaseException:
         _remove_own(spare)
+        raise
+
+
+def build_folder(folder: str, texts: Mapping[str, str], *, beside: str) -> None:
+    """Make a folder with these files in `beside`, then move it to its place: it is whole or not there."""
+    parent, name = os.path.split(folder)
+    os.makedirs(parent, exist_ok=True)
+    spare = os.path.join(beside, ".new-%s-%d" % (name, os.getpid()))
+    os.mkdir(spare)
+    try:
+        for file, text in texts.items():
+            write_text(os.path.join(spare, file), text, mode=0o644)
+        os.rename(spare, folder)
+    except BaseException:
+        for file in names(spare):
+            _remove_own(os.path.join(spare, file))
+        os.rmdir(spare)
         raise
 
 

@@ -1,4 +1,4 @@
-"""A client's settings file that we change: its text, a backup beside it, a record of what in it is ours.
+"""A client's file that we change: its text, a backup beside it, a record of what in it is ours.
 
 The record lives in the user's state directory under the file's real path.
 """
@@ -13,24 +13,50 @@ from ralphloop.store.shelf import home, mirror
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Mapping, Optional
+    from typing import Any, Callable, Mapping, Optional, TypeVar
+
+    T = TypeVar("T")
 
 BACKUP = ".ralphloop-backup"
-# Keys of the record that are about the file and not about its text: whether we made its folder and its
-# backup, and what stood in the file when it held no settings (null: there was no file).
-FOLDER, BACKED_UP, BEGAN = "folder", "backup", "began"
+# Keys of the record that are about the file and not about its text: whether we made its folder, the backup
+# that we made, the guard that our hooks start, and what stood in the file when it held no settings (null:
+# there was no file).
+FOLDER, BACKED_UP, GUARD, BEGAN = "folder", "backup", "guard", "began"
+TRIES = 5
+
+
+class ChangedError(Exception):
+    """Another program changed the file between our look at it and our write."""
+
+
+def settled(work: Callable[[], T]) -> T:
+    """Do it, and start over if the file changed meanwhile; ChangedError if it never holds still."""
+    for _ in range(TRIES - 1):
+        try:
+            return work()
+        except ChangedError:
+            pass
+    return work()
+
+
+def free_name(path: str) -> str:
+    """This path, or with the next number that nothing is called by."""
+    number, name = 1, path
+    while os.path.lexists(name):
+        number += 1
+        name = "%s-%d" % (path, number)
+    return name
 
 
 class SettingsFile:
     """`root` is the project that no link may lead out of; empty for the person's own settings."""
 
-    __slots__ = ("_folder", "_record", "backup", "path", "place", "root")
+    __slots__ = ("_folder", "_record", "path", "place", "root")
 
     def __init__(self, path: str, env: Mapping[str, str], *, root: str = "") -> None:
         self.path = path
         self.place = os.path.realpath(path)
         self.root = root
-        self.backup = path + BACKUP
         self._folder = os.path.join(home(env), "installs")
         self._record = mirror(self._folder, self.place) + ".json"
 
@@ -43,7 +69,7 @@ class SettingsFile:
         return Lock(os.path.join(self._folder, "lock"))
 
     def read(self) -> Optional[str]:
-        return files.read_text(self.path)
+        return files.read_text(self.place)
 
     def record(self) -> Optional[dict[str, Any]]:
         """What an installation left; None if there was none, or if that cannot be told."""
@@ -52,40 +78,74 @@ class SettingsFile:
         except ValueError:
             return None
 
-    def install(self, text: str, record: dict[str, Any], *, backup: Optional[str]) -> bool:
-        """Write the text and its record, or leave everything as it was; whether the backup was made now, as
-        only the first installation does. Call it under the lock."""
+    def backup_of(self, record: Mapping[str, Any]) -> str:
+        """The backup that this record tells of; empty if there is none."""
+        name = record.get(BACKED_UP)
+        return (
+            os.path.join(os.path.dirname(self.path), os.path.basename(name)) if isinstance(name, str) else ""
+        )
+
+    def install(self, before: Optional[str], text: str, record: dict[str, Any], *, keep: bool) -> str:
+        """Write the text and its record, or leave everything as it was; the backup if one was made now, as
+        only the first installation does that has something to `keep`. Call it under the lock."""
         known = files.read_quietly(self._record)
         folder = os.path.dirname(self.place)
         new_folder = not os.path.isdir(folder)
-        new_backup = backup is not None and not os.path.lexists(self.backup)
+        backup = free_name(self.path + BACKUP) if keep and not record.get(BACKED_UP) else ""
         if new_folder:
             os.makedirs(folder)
-        flags = {FOLDER: record.get(FOLDER) or new_folder, BACKED_UP: record.get(BACKED_UP) or new_backup}
+        said = {FOLDER: record.get(FOLDER) or new_folder}
+        if backup:
+            said[BACKED_UP] = os.path.basename(backup)
         try:
-            if new_backup:
-                files.write_text(self.backup, backup or "")
+            if backup:
+                files.write_text(backup, before or "")
             # The record first: what it tells of a text that was never written does no harm.
-            self._save({**record, **flags})
-            self._write(text)
-        except OSError:
-            self._undo(known, new_folder=new_folder, new_backup=new_backup)
+            self._save({**record, **said})
+            self._write(before, text)
+        except (OSError, ChangedError):
+            self._undo(known, backup=backup, new_folder=new_folder)
             raise
-        return new_backup
+        return backup
+
+    def amend(self, before: str, text: str, *, suffix: str) -> str:
+        """Write the text of a file that was there, and nothing into the record; the backup that was made
+        under this suffix. Call it under the lock."""
+        backup = free_name(self.path + suffix)
+        files.write_text(backup, before)
+        try:
+            self._write(before, text)
+        except (OSError, ChangedError):
+            _remove(backup)
+            raise
+        return backup
 
     def _save(self, record: dict[str, Any]) -> None:
         files.make_folder(os.path.dirname(self._record))
         files.write_text(self._record, jsontext.render(record) + "\n", durable=True)
 
-    def _write(self, text: str) -> None:
-        if self.root:
-            files.write_shared(self.path, text, root=self.root)
-        else:
-            files.write_text(self.place, text)
+    def _write(self, before: Optional[str], text: str) -> None:
+        """Replace the file by one rename, unless it holds something else by then: clients and editors write
+        it too, and know nothing of our lock."""
+        folder, name = os.path.split(self.place)
+        spare = os.path.join(folder, ".%s.%d.tmp" % (name, os.getpid()))
+        files.write_text(spare, text, mode=0o644 if self.root else 0o600)
+        try:
+            if os.path.exists(self.place):
+                os.chmod(spare, os.stat(self.place).st_mode & 0o777)
+            self._must_hold(before)
+            os.replace(spare, self.place)
+        except BaseException:
+            _remove(spare)
+            raise
 
-    def _undo(self, known: Optional[str], *, new_folder: bool, new_backup: bool) -> None:
-        if new_backup:
-            _remove(self.backup)
+    def _must_hold(self, before: Optional[str]) -> None:
+        if self.read() != before:
+            raise ChangedError(self.path)
+
+    def _undo(self, known: Optional[str], *, backup: str, new_folder: bool) -> None:
+        if backup:
+            _remove(backup)
         if new_folder:
             _remove_folder(os.path.dirname(self.place))
         if known is None:
@@ -93,20 +153,22 @@ class SettingsFile:
         else:
             files.write_text(self._record, known)
 
-    def uninstall(self, text: Optional[str]) -> bool:
-        """Write what is left, None for no file, and forget the record; whether a backup of ours stays."""
+    def uninstall(self, before: Optional[str], text: Optional[str]) -> str:
+        """Write what is left, None for no file, and forget the record; the backup of ours that stays."""
         record = self.record() or {}
         if text is None:
+            self._must_hold(before)
             _remove(self.place)
-        elif text != self.read():
-            self._write(text)
-        is_needed = record.get(BACKED_UP) is True and files.read_quietly(self.backup) not in (None, text)
-        if record.get(BACKED_UP) is True and not is_needed:
-            _remove(self.backup)
+        elif text != before:
+            self._write(before, text)
+        backup = self.backup_of(record)
+        if backup and files.read_quietly(backup) in (None, text):
+            _remove(backup)
+            backup = ""
         if record.get(FOLDER) is True:
             _remove_folder(os.path.dirname(self.place))
         _remove(self._record)
-        return is_needed
+        return backup
 
 
 def _remove(path: str) -> None:

@@ -23,13 +23,16 @@ NO_GOAL = "(not said yet)"
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _DIGITS = "0123456789"
 # What a state has before anybody worked on its tasks.
-COUNTERS = {
+COUNTERS: Mapping[str, Any] = {
     "taskIndex": 0,
     "totalTasks": 0,
     "taskIteration": 1,
     "maxTaskIterations": 5,
     "globalIteration": 1,
     "maxGlobalIterations": 100,
+    # the hook writes into what is there
+    "recoveryMode": False,
+    "fixTaskMap": {},
 }
 
 
@@ -85,12 +88,24 @@ def edit(text: str, fields: Mapping[str, Any]) -> str:
     return text
 
 
+def fault(state: Mapping[str, Any]) -> str:
+    """What in a state no version can have meant; empty if there is nothing."""
+    phase = state.get("phase")
+    return "" if phase is None or isinstance(phase, str) else "`phase` is no text"
+
+
+def newer(state: Mapping[str, Any]) -> str:
+    """The version of a state or an epic, if that is one we do not know; else empty."""
+    version = state.get("schemaVersion", SCHEMA_VERSION)
+    is_known = version.__class__ is int and version <= SCHEMA_VERSION
+    return "" if is_known else "schemaVersion " + jsontext.render(version)
+
+
 def unknown(state: Mapping[str, Any], phases: tuple[str, ...]) -> str:
     """What in a state only a newer version can have written; empty if we know all that counts."""
-    version, phase = state.get("schemaVersion", SCHEMA_VERSION), state.get("phase")
-    if version.__class__ is not int or version > SCHEMA_VERSION:
-        return "schemaVersion " + jsontext.render(version)
-    return "" if phase is None or phase in phases else "phase " + jsontext.render(phase)
+    phase = state.get("phase")
+    is_known = phase is None or phase in phases
+    return newer(state) or ("" if is_known else "phase " + jsontext.render(phase))
 
 
 def progress(name: str, goal: str) -> str:

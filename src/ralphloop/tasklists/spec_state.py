@@ -5,7 +5,8 @@ from __future__ import annotations
 from ralphloop import system as os
 from ralphloop.domain import jsontext
 from ralphloop.domain.model import Task, TaskList
-from ralphloop.tasklists import boxes
+from ralphloop.tasklists import boxes, frontmatter
+from ralphloop.tasklists.source import Source
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from ralphloop.tasklists.source import Restored, Tally, Texts
 
 _MOST_PLACEHOLDERS = 10_000
-_ADDITION_LIMITS = {
+ADDITION_LIMITS = {
     "fix_tasks": "maxFixTasksPerOriginal",
     "fix_depth": "maxFixTaskDepth",
     "modifications": "maxModificationsPerTask",
@@ -39,6 +40,17 @@ def inside(root: str, path: str) -> Optional[str]:
     path = os.path.normpath(os.path.join(top, path))
     is_below = path == top or path.startswith(top.rstrip(os.sep) + os.sep)
     return path if is_below and "\0" not in path else None
+
+
+def source(name: str, root: str, *, folder: str, state: str, settings: dict[str, list[str]]) -> Source:
+    """The list of the spec in this folder, on if the plugin's settings do not turn it off."""
+    return Source(
+        name,
+        os.path.basename(folder),
+        root=root,
+        paths={"state": os.path.join(folder, state), "tasks": os.path.join(folder, "tasks.md")},
+        enabled=not frontmatter.is_off(settings, "enabled"),
+    )
 
 
 def is_orphan(name: str) -> bool:
@@ -174,6 +186,6 @@ def addition_limits(text: Optional[str]) -> AdditionLimits:
         state = jsontext.parse_object(text or "{}")
     except ValueError:
         return limits
-    for name, field in _ADDITION_LIMITS.items():
+    for name, field in ADDITION_LIMITS.items():
         limits.lower(name, state.get(field))
     return limits

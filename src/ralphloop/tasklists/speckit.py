@@ -5,13 +5,16 @@ from __future__ import annotations
 from ralphloop import system as os
 from ralphloop.domain.model import SPECKIT
 from ralphloop.tasklists import frontmatter, spec_state
-from ralphloop.tasklists.source import Source
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Callable, Mapping, Optional
 
+    from ralphloop.tasklists.source import Source
+
 NAME = SPECKIT
+STATE = ".speckit-state.json"
+SETTINGS = os.path.join(".claude", "ralph-speckit.local.md")
 parse = spec_state.parse
 mark = spec_state.mark
 record = spec_state.record
@@ -26,23 +29,19 @@ def locate(
     read: Callable[[str], Optional[str]],
     names: Callable[[str], list[str]],
 ) -> list[Source]:
-    home = os.path.join(os.path.normpath(root), ".specify")
-    specs_dir = os.path.join(home, "specs")
-    pointer = read(os.path.join(home, ".current-feature"))
-    folder = spec_state.resolve(root, pointer, specs_dir=specs_dir) if pointer else None
+    ((specs_dir, pointer),) = places(root, {})
+    text = read(pointer)
+    folder = spec_state.resolve(root, text, specs_dir=specs_dir) if text else None
     if folder is None:
         return []
-    settings = frontmatter.parse(read(os.path.join(root, ".claude", "ralph-speckit.local.md")) or "")
-    paths = {
-        "state": os.path.join(folder, ".speckit-state.json"),
-        "tasks": os.path.join(folder, "tasks.md"),
-    }
-    return [
-        Source(
-            NAME,
-            os.path.basename(folder),
-            root=root,
-            paths=paths,
-            enabled=not frontmatter.is_off(settings, "enabled"),
-        )
-    ]
+    return [source(root, folder, frontmatter.parse(read(os.path.join(root, SETTINGS)) or ""))]
+
+
+def places(root: str, settings: dict[str, list[str]]) -> list[tuple[str, str]]:
+    """The folder of the features, with the pointer that may lead into it; no setting moves them."""
+    home = os.path.join(os.path.normpath(root), ".specify")
+    return [(os.path.join(home, "specs"), os.path.join(home, ".current-feature"))]
+
+
+def source(root: str, folder: str, settings: dict[str, list[str]]) -> Source:
+    return spec_state.source(NAME, root, folder=folder, state=STATE, settings=settings)

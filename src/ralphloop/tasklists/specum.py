@@ -6,15 +6,16 @@ from ralphloop import system as os
 from ralphloop.domain.model import SPECUM, TaskList
 from ralphloop.tasklists import frontmatter, spec_state
 from ralphloop.tasklists.epic import safe_name
-from ralphloop.tasklists.source import Source
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Callable, Mapping, Optional
 
-    from ralphloop.tasklists.source import Texts
+    from ralphloop.tasklists.source import Source, Texts
 
 NAME = SPECUM
+STATE = ".ralph-state.json"
+SETTINGS = os.path.join(".claude", "ralph-specum.local.md")
 mark = spec_state.mark
 record = spec_state.record
 restore = spec_state.restore
@@ -28,33 +29,26 @@ def locate(
     read: Callable[[str], Optional[str]],
     names: Callable[[str], list[str]],
 ) -> list[Source]:
-    settings = frontmatter.parse(read(os.path.join(root, ".claude", "ralph-specum.local.md")) or "")
-    for specs_dir in _specs_dirs(root, settings):
-        pointer = read(os.path.join(specs_dir, ".current-spec"))
-        if pointer is None or not pointer.strip():
+    settings = frontmatter.parse(read(os.path.join(root, SETTINGS)) or "")
+    for specs_dir, pointer in places(root, settings):
+        text = read(pointer)
+        if text is None or not text.strip():
             continue
-        folder = spec_state.resolve(root, pointer, specs_dir=specs_dir)
-        return [_source(root, folder, settings)] if folder else []
+        folder = spec_state.resolve(root, text, specs_dir=specs_dir)
+        return [source(root, folder, settings)] if folder else []
     return []
 
 
-def _specs_dirs(root: str, settings: dict[str, list[str]]) -> list[str]:
+def places(root: str, settings: dict[str, list[str]]) -> list[tuple[str, str]]:
+    """Each folder of specs inside the root, with the pointer that may lead into it."""
     found = [spec_state.inside(root, path) for path in settings.get("specs_dirs") or ["specs"]]
-    return [path for path in found if path]
+    return [(path, os.path.join(path, ".current-spec")) for path in found if path]
 
 
-def _source(root: str, folder: str, settings: dict[str, list[str]]) -> Source:
-    return Source(
-        NAME,
-        os.path.basename(folder),
-        root=root,
-        paths={
-            "state": os.path.join(folder, ".ralph-state.json"),
-            "tasks": os.path.join(folder, "tasks.md"),
-        },
-        enabled=not frontmatter.is_off(settings, "enabled"),
-        max_iterations=frontmatter.count(settings, "default_max_iterations"),
-    )
+def source(root: str, folder: str, settings: dict[str, list[str]]) -> Source:
+    found = spec_state.source(NAME, root, folder=folder, state=STATE, settings=settings)
+    found.max_iterations = frontmatter.count(settings, "default_max_iterations")
+    return found
 
 
 def parse(texts: Texts) -> TaskList:

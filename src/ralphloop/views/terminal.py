@@ -17,6 +17,7 @@ from ralphloop.domain.model import (
     COMPLETE,
     FAILED,
     FEATURES,
+    FINAL,
     LIMIT,
     NEEDS_APPROVAL,
     NEEDS_INPUT,
@@ -61,7 +62,7 @@ def blocks(
 def block(view: LoopView, *, now: float, width: int = WIDTH) -> list[str]:
     where = os.path.relpath(os.path.dirname(view.path), view.root)
     lines = [plain(_headline(view)), plain(f"  {view.layout} · {where} · {_owner(view)} · {_age(view, now)}")]
-    if view.fault:
+    if view.fault and view.outcome not in FINAL:
         lines.append("  the tasks cannot be read: " + _short(view.fault, width))
     if view.detail and view.detail != view.fault:
         lines.append("  why: " + _short(view.detail, width))

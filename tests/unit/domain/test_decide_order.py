@@ -42,6 +42,7 @@ AT_LIMIT = a_loop(iteration=30)
 CLAIM = look(Task("F1", "", done=True, verify=["make"]), "F2")
 PROVED = look(Task("F1", "", done=True, verify=["make"]), ledger=a_ledger(F1="proven"))
 ESC = Turn(readable=True, broken_off=INTERRUPTED)
+TYPED = Turn(readable=True, queued=True)
 
 
 def spec(**values):
@@ -71,6 +72,15 @@ WINNERS = [
      {"work": APPROVAL, "loop": spec(), "event": SUBAGENT}, "awaiting_approval"),
     ("a wait for approval beats the limit",
      {"work": APPROVAL, "loop": spec(iteration=30)}, "awaiting_approval"),
+    ("a wait for approval beats what the person typed",
+     {"work": APPROVAL, "loop": spec(), "turn": TYPED}, "awaiting_approval"),
+    ("what the person typed beats a subagent",
+     {"work": OPEN, "event": SUBAGENT, "turn": TYPED}, "person_waits"),
+    ("what the person typed beats quick mode",
+     {"work": QUICK, "loop": spec(), "turn": TYPED}, "person_waits"),
+    ("what the person typed beats completion", {"work": DONE, "turn": TYPED}, "person_waits"),
+    ("what the person typed beats the limit",
+     {"work": OPEN, "loop": AT_LIMIT, "turn": TYPED}, "person_waits"),
     ("a subagent beats quick mode",
      {"work": QUICK, "loop": spec(), "event": SUBAGENT}, "session_still_works"),
     ("a subagent beats corruption", {"fault": "broken", "event": SUBAGENT}, "session_still_works"),
@@ -111,8 +121,8 @@ def test_the_table_above_is_in_the_order_of_the_rules():
 def test_the_trace_names_each_rule_that_was_asked_and_what_it_said():
     trace: list[tuple[str, str]] = []
     decide(situation(DONE), trace)
-    assert [name for name, _ in trace] == [rule.__name__.lstrip("_") for rule in RULES[:10]]
-    assert [said for _, said in trace] == [""] * 9 + ["allow (complete)"]
+    assert [name for name, _ in trace] == [rule.__name__.lstrip("_") for rule in RULES[:11]]
+    assert [said for _, said in trace] == [""] * 10 + ["allow (complete)"]
 
 
 # What a loop becomes: the state, the outcome, whether the agent is sent on, and whether anything is written.
@@ -136,6 +146,7 @@ ENDS = [
     ("rate limit", {"work": OPEN, "turn": Turn(broken_off=RATE_LIMITED)}, PAUSED, RATE_LIMITED, False, True),
     ("api error", {"work": OPEN, "turn": Turn(broken_off=FAILED)}, ENDED, FAILED, False, True),
     ("approval", {"work": APPROVAL, "loop": spec()}, PAUSED, AWAITING_APPROVAL, False, True),
+    ("something typed", {"work": OPEN, "turn": TYPED}, RUNNING, None, False, True),
     ("subagent", {"work": OPEN, "event": SUBAGENT}, WAITING, None, False, True),
     ("workflow", {"work": OPEN, "event": a_stop(background=[("workflow", "w")])}, WAITING, None, False, True),
     ("removed", {"work": OPEN, "fault": "gone"}, ENDED, CANCELLED, False, True),

@@ -288,3 +288,21 @@ def test_a_ledger_keeps_the_texts_and_drops_the_rest():
     ledger = Ledger.from_json(data)
     assert ledger.to_json() == {"tasks": {"a": {"state": SKIPPED}}, "names": {"t": "1"}}
     assert survey(a_list("a"), ledger).skipped == 1
+
+
+@pytest.mark.parametrize(
+    ("tasks", "first"),
+    [
+        ([Task("1.1", ""), Task("1.2", ""), Task("1.1.1", "", marks=["FIX 1.1"])], "1.1.1"),
+        ([Task("1.1", ""), Task("1.1.1", "", marks=["FIX 1.1"], done=True), Task("1.2", "")], "1.1"),
+        ([Task("1.1", ""), Task("1.2", ""), Task("1.2.1", "", marks=["FIX 1.2"])], "1.1"),
+        (
+            [Task("1", ""), Task("1.1", "", marks=["FIX 1"]), Task("1.1.1", "", marks=["fix: 1.1"])],
+            "1.1.1",
+        ),
+        ([Task("", ""), Task("2", "", marks=["FIX "])], "1"),
+    ],
+)
+def test_an_open_fix_comes_before_what_it_fixes(tasks: list[Task], first: str) -> None:
+    """A task that its check keeps refusing would otherwise be sent until its attempts are used up."""
+    assert look(*tasks, sequential=True).next[0].id == first

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -229,3 +232,39 @@ def test_tool_calls_are_found_in_the_transcript_and_in_its_subagents(written, tm
     (folder / "notes.txt").write_text(tool("Bash", command="echo > s.json"))
     found = list(history.tool_calls(path, "s.json"))
     assert found == [(NOW, {"file_path": "/p/s.json", "content": "1"}), (THEN, {"command": "cat > s.json"})]
+
+
+def queue(operation: str, content: str | None = None) -> dict[str, Any]:
+    entry = {"type": "queue-operation", "operation": operation, "timestamp": "2026-11-16T04:35:00.544Z"}
+    return entry if content is None else {**entry, "content": content}
+
+
+@pytest.mark.parametrize(
+    ("operations", "waits"),
+    [
+        ([queue("enqueue", "/ralphloop:pause")], True),
+        ([queue("enqueue", "please stop")], True),
+        ([queue("enqueue", "/a"), queue("dequeue")], False),
+        ([queue("enqueue", "/a"), queue("enqueue", "b"), queue("remove", "b")], True),
+        ([queue("enqueue", "/a"), queue("enqueue", "b"), queue("remove", "b"), queue("dequeue")], False),
+        ([queue("enqueue", "b"), queue("remove", "b")], False),
+        ([queue("enqueue", "/a"), queue("enqueue", "/b"), queue("popAll")], False),
+        ([queue("enqueue", "<task-notification>done</task-notification>")], False),
+        ([queue("enqueue", "")], False),
+        ([queue("dequeue")], False),
+        ([], False),
+        ([{"type": "user", "message": {"content": 'a "queue-operation" "enqueue" in prose'}}], False),
+    ],
+)
+def test_what_the_person_typed_waits_until_it_is_taken_out_of_the_queue(
+    tmp_path: Path, operations: list[dict[str, Any]], waits: bool
+) -> None:
+    path = tmp_path / "t.jsonl"
+    path.write_text("".join(json.dumps(entry) + "\n" for entry in operations))
+    assert transcript.read_turn(str(path), start=0, since="").queued is waits
+
+
+def test_what_was_in_the_queue_before_the_last_stop_does_not_count(tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    path.write_text(json.dumps(queue("enqueue", "/a")) + "\n")
+    assert not transcript.read_turn(str(path), start=path.stat().st_size, since="").queued
