@@ -90,6 +90,27 @@ class Project:
         )
         return json.loads(done.stdout) if done.stdout else None
 
+    def type(self, command: str, text: object, session: str = SESSION, **fields: Any) -> None:
+        """Let the prompt hook of a plugin see `/plugin:action text`, as the client runs it."""
+        name = {"command_name": command, "command_args": text}
+        self.hook(command.partition(":")[0], "UserPromptExpansion", session_id=session, **name, **fields)
+
+    def hook(self, plugin: str, event: str, env: Mapping[str, str] | None = None, **fields: Any) -> None:
+        """Run what a plugin registers last for this event; it has nothing to say."""
+        folder = PACKAGE.parents[1] / "plugins" / plugin
+        group = json.loads((folder / "hooks/hooks.json").read_text())["hooks"][event][-1]
+        payload = {"hook_event_name": event, "session_id": SESSION, "cwd": str(self.root), **fields}
+        done = subprocess.run(
+            ["/bin/sh", "-c", group["hooks"][0]["command"]],
+            input=json.dumps(payload).encode(),
+            env=self.env({"CLAUDE_PLUGIN_ROOT": str(folder), **(env or {})}),
+            cwd=self.root,
+            capture_output=True,
+            timeout=60,
+            check=True,
+        )
+        assert (done.stdout, done.stderr) == (b"", b"")
+
     def new(self, name: str = "shop", tasks: int = 3) -> Path:
         listed = "".join(f"- Task {number}\n" for number in range(1, tasks + 1))
         self.fine("new", name, "--from", "-", stdin=listed.encode())

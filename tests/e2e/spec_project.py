@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from e2e.cli_project import OTHER, SESSION, Project
+from e2e.cli_project import OTHER, SESSION, Done, Project
 from ralphloop.store.loop import LoopFiles
 from ralphloop.store.shelf import OWNED, Shelf
 
@@ -38,10 +40,31 @@ class SpecProject(Project):
     def refuse(self, *words: str, **options: Any) -> str:
         return self.refused(self.layout, *words, **{"env": INSIDE, **options})
 
-    def type(self, action: str, text: str | bytes) -> str:
+    def prompt(self, action: str, text: str) -> str:
         """Run an action with what the person typed behind it in the client."""
-        data = text if isinstance(text, bytes) else text.encode()
-        return self.fine("--typed", self.layout, action, stdin=data + b"\n", env=INSIDE)
+        self.type(f"ralph-{self.layout}:{action}", text)
+        return self.fine("--typed", self.layout, action, env=INSIDE)
+
+    def at_once(self, *lines: str, env: Mapping[str, str] = INSIDE) -> list[Done]:
+        """Run these lines of actions in processes that begin together."""
+        running = [
+            subprocess.Popen(
+                self.argv(self.layout, *line.split()), env=self.env(env), cwd=self.root,
+                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            )
+            for line in lines
+        ]  # fmt: skip
+        told = [process.communicate(timeout=60) for process in running]
+        return [Done(process.returncode, out, err) for process, (out, err) in zip(running, told, strict=True)]
+
+    def digest(self) -> dict[str, str]:
+        """Without the folders of the home: one that holds nothing but a lock says nothing."""
+        home = str(self.home)
+        return {
+            path: value
+            for path, value in super().digest().items()
+            if not (path.startswith(home) and Path(path).is_dir())
+        }
 
     def path(self, name: str, file: str = "") -> Path:
         return self.root / self.home_of_specs / name / file

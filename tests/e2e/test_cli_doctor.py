@@ -85,13 +85,13 @@ def test_a_client_that_does_not_start_is_fatal(project: Project, script: str) ->
     assert (level, "Install Claude Code again" in told) == ("fatal", True)
 
 
-def test_without_a_client_there_is_nothing_to_prove(project: Project) -> None:
+def test_without_a_client_nothing_is_proven_and_said_so(project: Project) -> None:
     register(project)
     (project.bin / "claude").unlink()
     done = project.run("doctor")
     assert done.code == 1
     assert "✗ client: `claude` is not on PATH" in done.out
-    assert "live" not in done.out
+    assert done.out.splitlines()[-1] == "! live: not tried, there is no client"
 
 
 def test_the_client_is_asked_without_the_variables_of_another(project: Project) -> None:
@@ -157,6 +157,14 @@ def test_a_plugin_that_is_not_installed_registers_nothing(project: Project) -> N
     assert "`claude plugin install ralphloop@ralphloop`" in told
 
 
+def test_another_publishers_plugin_that_is_not_installed_is_no_advice(project: Project) -> None:
+    enable(project, "ralph-specum@smart-ralph")
+    project.spec()
+    level, told = only(project, "hooks")
+    assert (level, "smart-ralph" in told) == ("fatal", False)
+    assert "`claude plugin install ralph-specum@ralphloop`" in told
+
+
 def test_a_plugin_that_a_later_scope_switches_off_registers_nothing(project: Project) -> None:
     plugin(project, "ralphloop")
     enable(project, "ralphloop@ralphloop")
@@ -220,7 +228,7 @@ def test_a_registration_without_some_events_is_told(project: Project) -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "level"), [("1", "warning"), ("3", "warning"), ("4", "fine"), ("0", "fine")]
+    ("value", "level"), [("1", "warning"), ("7", "warning"), ("8", "fine"), ("0", "fine")]
 )
 def test_a_cap_that_comes_before_our_own_limit_is_told(project: Project, value: str, level: str) -> None:
     register(project, env={CAP: value})

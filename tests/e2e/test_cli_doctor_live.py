@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,8 +14,9 @@ import pytest
 from e2e.checking import Asked
 from e2e.cli_project import PACKAGE, Project
 from e2e.client import ClientHome
-from e2e.doctoring import about, enable, plugin, register
+from e2e.doctoring import LOCAL, SETTINGS, about, client, enable, plugin, register
 from e2e.marketplace import install, plugin_command, publish, served
+from ralphloop.agents import claude
 from ralphloop.testing import trial
 from unit.evidence.processes import gone, wait_until
 
@@ -37,10 +42,15 @@ def live(project: Project, **env: str) -> tuple[int, list[tuple[str, str]]]:
     temporary = project.folder / "temporary"
     temporary.mkdir(exist_ok=True)
     before = lasting(project)
-    done = project.run("doctor", "--json", env={"TMPDIR": str(temporary), **env})
-    assert done.err == ""
+    code, found = live_in(project, temporary, **env)
     assert lasting(project) == before
     assert list(temporary.iterdir()) == []
+    return code, found
+
+
+def live_in(project: Project, temporary: Path, **env: str) -> tuple[int, list[tuple[str, str]]]:
+    done = project.run("doctor", "--json", env={"TMPDIR": str(temporary), **env})
+    assert done.err == ""
     return done.code, about(done.data, "live")
 
 
@@ -48,12 +58,22 @@ def lasting(project: Project) -> dict[str, str]:
     return {path: said for path, said in project.digest().items() if "__pycache__" not in path}
 
 
-def without_guard(project: Project) -> Path:
-    """Our package, but its guard leaves at once."""
-    package = project.folder / "package"
+def copied(project: Project) -> Path:
+    """Our package in another folder."""
+    package = project.folder / "copy/ralphloop"
     shutil.copytree(PACKAGE, package, ignore=shutil.ignore_patterns("__pycache__"))
-    (package / "hook/guard.sh").write_text("exit 0\n", encoding="utf-8")
     return package
+
+
+def installed(project: Project, package: Path, **env: str) -> None:
+    """Let the person install this copy, here."""
+    words = [sys.executable, str(package), "install"]
+    subprocess.run(words, cwd=project.root, env=project.env(env), check=True, stdout=subprocess.DEVNULL)
+
+
+def marking(package: Path, mark: Path) -> None:
+    """Let the copy's guard leave a mark and do nothing else."""
+    (package / "hook/guard.sh").write_text(f"echo ran > '{mark}'; exit 0\n", encoding="utf-8")
 
 
 @pytest.mark.client
@@ -111,16 +131,82 @@ def test_without_a_registration_the_packages_own_hook_is_proven_and_said_so(real
 @pytest.mark.client
 @pytest.mark.parametrize("way", ["settings", "plugin"])
 def test_a_hook_that_does_nothing_is_fatal(real: Project, way: str) -> None:
-    package = without_guard(real)
+    package = copied(real)
     if way == "settings":
-        register(real, package=package)
-    else:
+        installed(real, package)
+    marking(package, real.folder / "mark")
+    if way == "plugin":
         plugin(real, "ralphloop", package=package)
         enable(real, "ralphloop@ralphloop")
     code, ((level, told),) = live(real)
-    assert (code, level) == (1, "fatal")
+    assert (code, level, (real.folder / "mark").exists()) == (1, "fatal", True)
     assert "the hook did not fire: the client ended its turn with a task open" in told
     assert "Task 1 is done." in told
+
+
+PWN = "touch '{0}'; : hook/guard.sh"
+HIDDEN = "rl_guard='{1}/hook/guard.sh' rl_as=settings rl_layouts=features; touch '{0}'; . x"
+
+
+@pytest.mark.client
+@pytest.mark.parametrize("path", [SETTINGS, LOCAL])
+@pytest.mark.parametrize("command", [PWN, HIDDEN])
+def test_a_command_that_a_repository_brings_is_told_and_not_run(
+    real: Project, path: str, command: str
+) -> None:
+    mark = real.folder / "mark"
+    hook = {"type": "command", "command": command.format(mark, PACKAGE)}
+    events = {event: [{"hooks": [hook]}] for event in claude.EVENTS}
+    real.write(path, json.dumps({"hooks": events}))
+    _, ((level, told),) = live(real)
+    assert not mark.exists()
+    assert (level, "this was the package's own hook" in told) == ("fine", True)
+    assert "settings run another Stop hook: `" in real.run("doctor", "--no-live").out
+
+
+def test_a_package_that_nobody_installed_is_told_and_not_run(project: Project) -> None:
+    started = project.folder / "started"
+    script = f"#!/bin/sh\n[ \"$1\" = --version ] && {{ echo 2.1.325; exit; }}\ntouch '{started}'; exit 1\n"
+    project.program("claude", script)
+    package = copied(project)
+    register(project, package=package)
+    _, ((level, told),) = live(project)
+    assert (level, started.exists()) == ("warning", False)
+    assert f"starts {package}/hook/guard.sh, and nothing tells that it is yours" in told
+    (project.root / LOCAL).unlink()
+    installed(project, package)
+    _, ((_, told),) = live(project)
+    assert (started.exists(), "before it asked the model anything" in told) == (True, True)
+
+
+def test_a_record_of_an_installation_inside_the_project_counts_for_nothing(project: Project) -> None:
+    client(project)
+    package = copied(project)
+    inside = {"XDG_STATE_HOME": str(project.root / "state")}
+    installed(project, package, **inside)
+    _, ((level, told),) = live(project, **inside)
+    assert (level, "nothing tells that it is yours" in told) == ("warning", True)
+
+
+def test_a_link_to_our_guard_beside_a_launcher_of_its_own_is_not_ours(project: Project) -> None:
+    client(project)
+    (project.root / "fake/hook").mkdir(parents=True)
+    (project.root / "fake/hook/guard.sh").symlink_to(PACKAGE / "hook/guard.sh")
+    register(project, package=project.root / "fake")
+    _, ((level, told),) = live(project)
+    assert (level, "nothing tells that it is yours" in told) == ("warning", True)
+
+
+@pytest.mark.client
+def test_of_a_plugin_with_other_hooks_only_ours_is_run(real: Project) -> None:
+    root, mark = plugin(real, "ralphloop"), real.folder / "mark"
+    file = root / "hooks/hooks.json"
+    data = json.loads(file.read_text())
+    data["hooks"]["Stop"].append({"hooks": [{"type": "command", "command": f"touch '{mark}'"}]})
+    file.write_text(json.dumps(data))
+    enable(real, "ralphloop@ralphloop")
+    code, ((level, told),) = live(real)
+    assert (code, level, told.startswith(FIRED), mark.exists()) == (0, "fine", True, False), told
 
 
 @pytest.mark.client
@@ -159,8 +245,8 @@ def test_a_client_that_fails_in_a_home_of_its_own_proves_nothing(project: Projec
 
 def test_a_client_that_hangs_is_ended_with_its_children(project: Project) -> None:
     pid = project.folder / "pid"
-    client = project.program("claude", HANGS % pid)
-    found = trial.prove(str(client), trial.Hooks(), layout="features", path="/usr/bin:/bin", deadline_s=3.0)
+    program = project.program("claude", HANGS % pid)
+    found = trial.prove(str(program), trial.Hooks(), layout="features", path="/usr/bin:/bin", deadline_s=3.0)
     assert (found.proven, found.tried) == (False, False)
     assert "did not end" in found.told
     wait_until(lambda: gone(int(pid.read_text())))
@@ -179,12 +265,35 @@ def test_ctrl_c_leaves_nothing_behind(project: Project) -> None:
     assert list(temporary.iterdir()) == []
 
 
+def test_a_killed_doctor_takes_the_client_along_and_the_next_one_cleans_up(project: Project) -> None:
+    pid, temporary = project.folder / "pid", project.folder / "temporary"
+    temporary.mkdir()
+    project.program("claude", HANGS % pid)
+    register(project)
+    env = project.env({"TMPDIR": str(temporary)})
+    words = project.argv("doctor")
+    with subprocess.Popen(words, env=env, cwd=project.root, stdout=subprocess.DEVNULL) as doctor:
+        wait_until(lambda: pid.exists() and pid.read_text().strip())
+        doctor.kill()
+    wait_until(lambda: gone(int(pid.read_text())))
+    (left,) = temporary.iterdir()
+    theirs = temporary / "ralphloop-doctor-notes"
+    theirs.mkdir()
+    client(project)
+    live_in(project, temporary)
+    assert sorted(temporary.iterdir()) == sorted([left, theirs]), "it may be in use"
+    for folder in (left, theirs):
+        os.utime(folder, (0, 0))
+    live_in(project, temporary)
+    assert list(temporary.iterdir()) == [theirs]
+
+
 @pytest.mark.client
 def test_a_hook_that_hangs_is_ended_with_the_client(project: Project, claude_binary: Path) -> None:
     pid = project.folder / "pid"
     hook = {"type": "command", "command": f"echo $$ > '{pid}'; exec sleep 300", "timeout": 400}
     hooks = trial.Hooks({"hooks": {"Stop": [{"hooks": [hook]}]}})
     path = project.env()["PATH"]
-    found = trial.prove(str(claude_binary), hooks, layout="features", path=path, deadline_s=15.0)
+    found = trial.prove(str(claude_binary), hooks, layout="features", path=path, deadline_s=4.0)
     assert (found.proven, found.tried, "did not end in time" in found.told) == (False, True, True)
     wait_until(lambda: gone(int(pid.read_text())))

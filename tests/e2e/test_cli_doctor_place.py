@@ -184,6 +184,37 @@ def test_what_a_crash_left_behind_is_named_and_removed(project: Project, gone: i
     assert [path for path in left if path.exists()] == []
 
 
+@pytest.mark.parametrize("folder", [".ralph", ".ralph/loops", "specs", "specs/_epics", ".specify/specs"])
+def test_a_folder_that_was_never_finished_is_removed(project: Project, gone: int, folder: str) -> None:
+    draft = project.root / folder / f".new-cart-{gone}"
+    for name in (".progress.md", f".feature_list.json.{gone}.tmp"):
+        project.write(str(draft / name), "x")
+    old(draft)
+    assert about(examine(project, "--fix", "--yes")[1], "left-over") == []
+    assert not draft.exists()
+
+
+def test_the_persons_own_files_stay_whatever_they_are_called(project: Project, gone: int) -> None:
+    folder = project.begin()
+    (run,) = (project.root / ".ralph/run").glob("features-*")
+    kept = [
+        project.write(str(folder / f"assets/.new-design-{gone}/feature_list.json"), "deep"),
+        project.write(str(folder / f".new-design-{gone}/feature_list.json"), "in a loop"),
+        project.write(str(folder / f".notes.{gone}.tmp"), "mine"),
+        project.write(f".ralph/.new-design-{gone}/logo.svg", "not our file"),
+        project.write(f".ralph/loops/.new-design-{gone}/feature_list.json/x", "a folder in its place"),
+        project.write(f"specs/.new-design-{gone}/logo.svg", "not our file"),
+        project.write(f".ralph/.x.{gone}.tmp", "no place of ours"),
+        project.write(str(run / f"rejected/.a.{gone}.tmp"), "a version that was kept"),
+        project.write(str(run / f".a.{gone}.tmp/x"), "a folder"),
+    ]
+    for file in kept:
+        old(file)
+        old(file.parent)
+    assert about(examine(project, "--fix", "--yes")[1], "left-over") == []
+    assert [path for path in kept if not path.exists()] == []
+
+
 def test_a_link_in_the_place_of_our_folder_is_not_followed(project: Project, gone: int) -> None:
     elsewhere = project.folder / "elsewhere"
     elsewhere.mkdir()

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -31,6 +33,13 @@ def project(tmp_path: Path) -> Project:
     found = Project(tmp_path)
     client(found)
     return found
+
+
+def controller(project: Project, name: str, market: str) -> None:
+    """An installed plugin of another publisher that answers stops."""
+    root = plugin(project, name, package=None, market=market)
+    hook = {"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "bash stop-watcher.sh"}]}]}}
+    (root / "hooks/hooks.json").write_text(json.dumps(hook), encoding="utf-8")
 
 
 def rivals(project: Project) -> list[tuple[str, str]]:
@@ -69,9 +78,13 @@ def test_a_loop_that_is_switched_off_is_no_rival(project: Project) -> None:
 
 def test_the_same_plugin_of_another_publisher_is_removed_only_beside_ours(project: Project) -> None:
     theirs, ours = "ralph-specum@smart-ralph", "ralph-specum@ralphloop"
-    plugin(project, "ralph-specum", package=None, market="smart-ralph")
+    controller(project, "ralph-specum", "smart-ralph")
     file = enable(project, theirs)
-    assert rivals(project) == []
+    before = file.read_bytes()
+    ((level, told),) = rivals(project)
+    assert (level, f"{theirs} has a Stop hook of its own for specum specs" in told) == ("warning", True)
+    examine(project, "--fix", "--yes")
+    assert file.read_bytes() == before
     plugin(project, "ralph-specum")
     enable(project, ours, theirs)
     ((level, told),) = rivals(project)
@@ -84,8 +97,10 @@ def test_a_publishers_plugin_beside_our_settings_is_named_and_kept(project: Proj
     file = enable(project, "ralph-speckit@elsewhere")
     register(project)
     before = file.read_bytes()
+    assert rivals(project) == [], "it is not installed"
+    controller(project, "ralph-speckit", "elsewhere")
     ((level, told),) = rivals(project)
-    assert (level, "ralph-speckit@elsewhere has a Stop hook of its own" in told) == ("warning", True)
+    assert (level, "for speckit specs, and local settings register ours" in told) == ("warning", True)
     examine(project, "--fix", "--yes")
     assert file.read_bytes() == before
 
@@ -106,6 +121,16 @@ def test_a_rule_of_hookify_that_blocks_stops_is_told(project: Project, rule: str
     assert rivals(project) == []
     enable(project, "hookify@claude-plugins-official")
     assert [str(file) in told for _, told in rivals(project)] == [True] * count
+
+
+def test_a_rule_of_hookify_is_switched_off_with_a_backup(project: Project) -> None:
+    text = "---\r\nname: x\r\nenabled: true # mine\r\nevent: stop\r\naction: block\r\n---\r\nGo on.\r\n"
+    file = project.write(".claude/hookify.go-on.local.md", "")
+    file.write_bytes(text.encode())
+    enable(project, "hookify@claude-plugins-official")
+    assert about(examine(project, "--fix", "--yes")[1], "rivals") == []
+    assert file.read_bytes() == text.replace("enabled: true", "enabled: false").encode()
+    assert file.with_name(file.name + ".ralphloop-doctor-backup").read_bytes() == text.encode()
 
 
 def test_another_stop_hook_is_named_and_never_removed(project: Project) -> None:
@@ -154,14 +179,35 @@ def test_a_settings_file_that_is_a_link_stays_one(project: Project) -> None:
     assert json.loads(real.read_text()) == {"enabledPlugins": {}}
 
 
-def test_a_settings_file_that_leads_out_of_the_project_is_left_alone(project: Project) -> None:
+def test_a_file_that_cannot_be_changed_is_told_and_the_others_are_repaired(project: Project) -> None:
     outside = enable(project, WIGGUM, path="../outside.json")
     (project.root / ".claude").mkdir()
     (project.root / SETTINGS).symlink_to(outside)
+    other = enable(project, WIGGUM, path=LOCAL)
     before = outside.read_bytes()
-    done = project.run("doctor", "--no-live", "--fix", "--yes")
-    assert (done.code, "leads out of the project" in done.err) == (1, True)
+    _, found = examine(project, "--fix", "--yes")
+    ((level, told),) = about(found, "fix")
+    assert (level, f"Remove {WIGGUM} from {project.root / SETTINGS}" in told) == ("warning", True)
+    assert "leads out of the project" in told
     assert outside.read_bytes() == before
+    assert json.loads(other.read_text()) == {"enabledPlugins": {}}
+    names = sorted(path.name for path in other.parent.iterdir())
+    assert names == ["settings.json", "settings.local.json", "settings.local.json.ralphloop-doctor-backup"]
+
+
+def test_fix_waits_for_another_change_of_the_settings(project: Project) -> None:
+    file = enable(project, WIGGUM)
+    installs = project.home / ".local/state/ralphloop/installs"
+    installs.mkdir(parents=True)
+    words = project.argv("doctor", "--no-live", "--fix", "--yes")
+    with open(installs / "lock", "wb") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        running = subprocess.Popen(words, env=project.env(), cwd=project.root, stdout=subprocess.DEVNULL)
+        with pytest.raises(subprocess.TimeoutExpired):
+            running.wait(timeout=3)
+        assert WIGGUM in file.read_text(encoding="utf-8")
+    running.wait(timeout=60)
+    assert WIGGUM not in file.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(

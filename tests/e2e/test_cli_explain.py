@@ -12,7 +12,8 @@ from e2e.cli_project import OTHER, SESSION, Project
 
 RULES = [
     "stdin", "subagent", "client", "loop_here", "ownership", "before_execution", "state_gone",
-    "paused_or_ended", "broken_off", "awaiting_approval", "session_still_works", "quick_phase",
+    "paused_or_ended", "broken_off", "awaiting_approval", "person_waits", "session_still_works",
+    "quick_phase",
     "corrupt", "claims", "complete", "nothing_can_run", "limits", "go_on",
 ]  # fmt: skip
 

@@ -16,17 +16,9 @@ from ralphloop.agents.settings import CAP_NAME
 
 SCOPES = ["local", "project", "user"]
 PYTHON = os.path.realpath(sys.executable)
-TEXTS = {
-    "compact": '{"model":"opus"}',
-    "tabs": '{\n\t"model": "opus",\n\t"env": {\n\t\t"A": "1"\n\t}\n}\n',
-    "4 spaces": '{\n    "permissions": {\n        "allow": [\n            "Read"\n        ]\n    }\n}\n',
-    "CRLF": '{\r\n  "hooks": {\r\n    "Stop": []\r\n  }\r\n}\r\n',
-    "no final newline": '{\n  "model": "opus"\n}',
-    "an empty object": "{}",
-    "byte order mark": '\ufeff{"a": "é"}\n',
-    "an empty file": "",
-    "a blank file": "\n\n",
-}
+TABS = '{\n\t"model": "opus",\n\t"env": {\n\t\t"A": "1"\n\t}\n}\n'
+# How each text is edited is the matter of tests/unit/agents/test_settings.py.
+TEXTS = {"tabs": TABS, "a blank file": "\n\n"}
 
 
 @pytest.fixture
@@ -46,8 +38,8 @@ def given(project: Project, text: str, scope: str = "local") -> Path:
     return file
 
 
-def backup_of(file: Path) -> Path:
-    return file.with_name(file.name + ".ralphloop-backup")
+def backup_of(file: Path, number: str = "") -> Path:
+    return file.with_name(file.name + ".ralphloop-backup" + number)
 
 
 def records(project: Project) -> list[Path]:
@@ -121,30 +113,21 @@ def test_rules_are_in_the_words_that_the_agent_is_told(project: Project) -> None
     assert f"`{claim} F1`" in json.loads(done.stdout)["reason"]
 
 
+@pytest.mark.parametrize("scope", ["local", "user"])
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS.keys())
-def test_uninstalled_the_file_is_as_it_was(project: Project, text: str) -> None:
-    file = given(project, text)
-    before = file.read_bytes()
-    project.fine("install", "--statusline")
-    assert file.read_bytes() != before
-    told = project.fine("uninstall")
-    assert file.read_bytes() == before
-    assert "took out the hooks" in told
-    assert [path.name for path in file.parent.iterdir()] == [file.name]
-
-
-@pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS.keys())
-def test_a_second_time_nothing_changes(project: Project, text: str) -> None:
-    file = given(project, text)
-    project.fine("install")
+def test_twice_is_once_and_uninstalled_the_file_is_as_it_was(project: Project, text: str, scope: str) -> None:
+    file = given(project, text, scope)
+    project.fine("install", "--scope", scope)
+    assert file.read_bytes() != text.encode()
     before = project.digest()
-    assert "Nothing had to change in .claude/settings.local.json." in project.fine("install")
+    assert "Nothing had to change in" in project.fine("install", "--scope", scope)
     assert project.digest() == before
-    project.fine("uninstall")
-    before = project.digest()
-    assert "Nothing that is known to be ours" in project.fine("uninstall")
-    assert project.digest() == before
+    assert "took out the hooks" in project.fine("uninstall", "--scope", scope)
     assert file.read_bytes() == text.encode()
+    assert [path.name for path in file.parent.iterdir()] == [file.name]
+    before = project.digest()
+    assert "Nothing that is known to be ours" in project.fine("uninstall", "--scope", scope)
+    assert project.digest() == before
 
 
 def test_a_folder_with_other_files_stays(project: Project) -> None:
@@ -164,13 +147,13 @@ def test_a_file_that_we_made_stays_with_what_was_added_to_it(project: Project) -
 
 
 def test_the_backup_is_of_the_first_installation(project: Project) -> None:
-    file = given(project, TEXTS["tabs"])
+    file = given(project, TABS)
     assert "settings.local.json.ralphloop-backup" in project.fine("install")
     file.write_bytes(file.read_bytes().replace(b'"opus"', b'"haiku"').replace(b'"100"', b'"200"'))
     assert "ralphloop-backup" not in project.fine("install", "--statusline")
-    assert backup_of(file).read_bytes() == TEXTS["tabs"].encode()
+    assert backup_of(file).read_bytes() == TABS.encode()
     assert "ralphloop-backup" in project.fine("uninstall")
-    assert backup_of(file).read_bytes() == TEXTS["tabs"].encode()
+    assert backup_of(file).read_bytes() == TABS.encode()
 
 
 def test_a_backup_that_was_there_before_is_not_touched(project: Project) -> None:
@@ -179,6 +162,19 @@ def test_a_backup_that_was_there_before_is_not_touched(project: Project) -> None
     project.fine("install")
     project.fine("uninstall")
     assert backup_of(file).read_text(encoding="utf-8") == "older"
+
+
+def test_the_next_installation_makes_a_backup_of_its_own(project: Project) -> None:
+    file = given(project, TABS)
+    project.fine("install")
+    file.write_bytes(file.read_bytes().replace(b'"opus"', b'"haiku"'))
+    assert f"{file.name}.ralphloop-backup\n" in project.fine("uninstall")
+    again = file.read_bytes()
+    assert f"{file.name}.ralphloop-backup-2\n" in project.fine("install")
+    assert backup_of(file).read_bytes() == TABS.encode()
+    assert backup_of(file, "-2").read_bytes() == again
+    project.fine("uninstall")
+    assert (backup_of(file).exists(), backup_of(file, "-2").exists()) == (True, False)
 
 
 def test_a_file_keeps_its_mode(project: Project) -> None:
@@ -195,16 +191,18 @@ def test_the_interpreter_is_recorded_for_the_shell_guard(project: Project) -> No
     assert recorded == PYTHON + "\n"
 
 
-@pytest.mark.parametrize("value", ["1", "15", "many"])
+@pytest.mark.parametrize("value", ["1", "7"])
 def test_a_low_cap_of_the_persons_stays_with_a_warning(project: Project, value: str) -> None:
     file = given(project, json.dumps({"env": {CAP_NAME: value}}))
-    assert f"! {CAP_NAME} is {value} by your own setting" in project.fine("install")
+    told = project.fine("install")
+    assert f"! Claude Code ends a turn after {value} replies in a row without a tool call" in told
+    assert f"({CAP_NAME}={value}). That is your own setting, which stays" in told
     assert json.loads(file.read_text(encoding="utf-8"))["env"] == {CAP_NAME: value}
     project.fine("uninstall")
     assert json.loads(file.read_text(encoding="utf-8")) == {"env": {CAP_NAME: value}}
 
 
-@pytest.mark.parametrize("value", ["0", "-1", "16", "500"])
+@pytest.mark.parametrize("value", ["0", "-1", "8", "500", "many"])
 def test_a_cap_that_is_high_enough_stays_without_a_word(project: Project, value: str) -> None:
     given(project, json.dumps({"env": {CAP_NAME: value}}))
     assert CAP_NAME not in project.fine("install")
@@ -296,14 +294,7 @@ def test_a_file_that_was_replaced_since_is_not_taken_for_ours(project: Project, 
     ("text", "told"),
     [
         ('{\n  // mine\n  "a": 1\n}', "line 2, column 3"),
-        ('{\n  "a": 1,\n}', "line "),
-        ('{"a": 1} x', "line 1, column 10"),
-        ("[]", "not a JSON object"),
-        ('{"hooks": []}', "`hooks` must be an object"),
         ('{"hooks": {"Stop": {}}}', "`hooks.Stop` must be a list"),
-        ('{"permissions": "all"}', "`permissions` must be an object"),
-        ('{"permissions": {"allow": {}}}', "`permissions.allow` must be a list"),
-        ('{"env": []}', "`env` must be an object"),
     ],
 )
 @pytest.mark.parametrize("command", ["install", "uninstall"])

@@ -319,3 +319,11 @@ def test_a_damaged_loop_still_has_a_report(project: Project) -> None:
     told = project.fine("report")
     for fault in ("the journal is missing", "evidence that is altered", "tokens unknown"):
         assert fault in told
+
+
+def test_an_agent_may_read_a_report_and_write_none(project: Project) -> None:
+    project.begin()
+    inside = {"CLAUDECODE": "1", "CLAUDE_CODE_SESSION_ID": SESSION}
+    assert project.run("report", env=inside).code == 18
+    assert "is the person's to decide" in project.refused("report", "--output", "x", env=inside)
+    assert not (project.root / "x").exists()

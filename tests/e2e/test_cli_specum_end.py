@@ -1,4 +1,4 @@
-"""`ralphloop specum` around the work: status, switch, cancel, and the epics that specs belong to."""
+"""`ralphloop specum` around the work: status, switch, and the epics that specs belong to."""
 
 from __future__ import annotations
 
@@ -90,6 +90,28 @@ def test_status_looks_into_every_specs_dir(project: SpecProject) -> None:
     }
 
 
+def test_a_running_spec_that_lost_its_tasks_is_sent_to_write_them(project: SpecProject) -> None:
+    project.running()
+    project.path("login", "tasks.md").unlink()
+    assert "Next: `/ralph-specum:tasks`" in project.say("status")
+
+
+@pytest.mark.parametrize("boxes", ["", "# Tasks\n\nnothing yet\n"])
+def test_a_list_without_tasks_is_to_be_written(project: SpecProject, boxes: str) -> None:
+    project.planned(boxes=boxes)
+    project.say("tasks")
+    assert "Next: `/ralph-specum:tasks`" in project.say("status")
+    assert "`/ralph-specum:tasks` begins again" in project.say("cancel")
+
+
+def test_status_of_a_newer_state_is_not_that_there_is_none(project: SpecProject) -> None:
+    project.say("new", "login", "x")
+    project.state_file("login").write_text('{"phase": "research", "schemaVersion": 2}')
+    told = project.say("status")
+    assert "from a newer version (schemaVersion 2)" in told
+    assert "no state" not in told
+
+
 # switch
 
 
@@ -114,6 +136,9 @@ def test_a_name_in_two_roots_needs_a_path(project: SpecProject) -> None:
     in_two_roots(project)
     told = project.refuse("switch", "login")
     assert "./specs/login or ./packages/api/specs/login" in told
+    assert "known here: ./specs/login, ./packages/api/specs/login." in project.refuse("switch", "cart")
+    told = project.refuse("new", "login", "three")
+    assert "`/ralph-specum:switch ./specs/login` goes on with it" in told
     project.say("switch", "./specs/login")
     assert project.pointer == "login\n"
     project.say("switch", "./packages/api/specs/login")
@@ -132,98 +157,13 @@ def test_switch_leaves_a_running_loop_alone_and_says_so(project: SpecProject) ->
     assert "Continue spec: login" in project.stop_of_plugin()
 
 
-# cancel
-
-
-def test_cancel_ends_the_loop_and_keeps_what_was_written(project: SpecProject) -> None:
-    folder = project.running()
-    state = project.state_file("login").read_bytes()
-    told = project.say("cancel")
-    assert sorted(path.name for path in folder.iterdir()) == [
-        ".progress.md", "design.md", "requirements.md", "research.md", "tasks.md",
-    ]  # fmt: skip
-    assert project.pointer == "login\n"
-    assert "`/ralph-specum:implement` begins again" in told
-    (kept,) = (project.root / ".ralph/run").glob("*/cancelled/.ralph-state.json")
-    assert str(kept.relative_to(project.root)) in told
-    assert kept.read_bytes() == state
-    loop = project.status()
-    assert (loop["state"], loop["outcome"]) == ("ended", "cancelled")
-    assert project.stop() is None
-    assert not project.state_file("login").exists()
-
-
-def test_cancel_without_a_loop_keeps_a_copy_of_the_state(project: SpecProject) -> None:
-    project.say("new", "login", "x")
-    state = project.state_file("login").read_bytes()
-    told = project.say("cancel")
-    kept = Path(told.partition("a copy is kept: ")[2].split("\n")[0])
-    assert kept.is_relative_to(project.home)
-    assert kept.read_bytes() == state
-    assert "`/ralph-specum:research` begins again" in told
-    project.say("research")
-    again = project.say("cancel")
-    assert Path(again.partition("a copy is kept: ")[2].split("\n")[0]) != kept
-    assert kept.read_bytes() == state
-
-
-def test_cancel_takes_a_name(project: SpecProject) -> None:
-    project.running("login")
-    project.say("new", "cart", "x")
-    project.say("cancel", "login")
-    assert not project.state_file("login").exists()
-    assert project.state_file("cart").exists()
-    assert "there is no spec shop here" in project.refuse("cancel", "shop")
-
-
-def test_cancel_of_a_paused_loop_is_final(project: SpecProject) -> None:
-    project.running()
-    project.fine("pause")
-    project.say("cancel")
-    assert project.status()["outcome"] == "cancelled"
-
-
-def test_cancel_twice_says_that_there_is_nothing(project: SpecProject) -> None:
-    project.running()
-    project.say("cancel")
-    before = project.digest()
-    assert "nothing to cancel" in project.say("cancel")
-    assert project.digest() == before
-
-
-def test_cancel_during_a_stop_holds_and_keeps_the_state_until_then(project: SpecProject) -> None:
-    project.running()
-    with project.the_loop().lock():
-        told = project.say("cancel")
-    assert "holds when it is answered" in told
-    assert "`/ralph-specum:cancel` again" in told
-    assert project.state_file("login").exists()
-    assert project.stop() is None
-    assert project.status()["outcome"] == "cancelled"
-    assert "The state of login is removed" in project.say("cancel")
-
-
-@pytest.mark.parametrize(
-    ("documents", "following"),
-    [
-        ((), "research"),
-        (("research.md",), "requirements"),
-        (("requirements.md",), "design"),
-        (("requirements.md", "design.md"), "tasks"),
-    ],
-)
-def test_after_a_cancel_the_spec_goes_on_behind_its_last_document(
-    project: SpecProject, documents: tuple[str, ...], following: str
-) -> None:
-    project.say("new", "login", "x")
-    project.doc("login", *documents)
-    assert f"`/ralph-specum:{following}` begins again" in project.say("cancel")
-
-
-def test_a_running_spec_that_lost_its_tasks_is_sent_to_write_them(project: SpecProject) -> None:
-    project.running()
-    project.path("login", "tasks.md").unlink()
-    assert "Next: `/ralph-specum:tasks`" in project.say("status")
+def test_a_loop_that_is_left_is_named_by_its_path_where_its_name_is_not_enough(project: SpecProject) -> None:
+    in_two_roots(project)
+    project.write("packages/api/specs/login/tasks.md", "- [ ] 1.1 One\n")
+    project.say("implement")
+    told = project.say("switch", "./specs/login")
+    assert "`/ralph-specum:cancel ./packages/api/specs/login` ends it" in told
+    assert "is cancelled" in project.say("cancel", "./packages/api/specs/login")
 
 
 # epics
@@ -242,7 +182,7 @@ def with_epic(project: SpecProject) -> None:
 
 
 def test_triage_makes_an_epic(project: SpecProject) -> None:
-    told = project.type("triage", "A web shop, with $(carts)")
+    told = project.prompt("triage", "A web shop, with $(carts)")
     assert epic(project, "a-web-shop-with-carts") == {
         "name": "a-web-shop-with-carts",
         "goal": "A web shop, with $(carts)",
@@ -330,6 +270,37 @@ def test_a_corrupt_epic_is_left_alone(project: SpecProject, text: str) -> None:
     assert "is corrupt" in project.refuse("triage", "--spec", "pay")
     assert "is corrupt" in project.refuse("triage")
     assert "is corrupt" in project.say("status")
+
+
+def test_an_epic_of_a_newer_version_is_left_alone(project: SpecProject) -> None:
+    with_epic(project)
+    file = project.root / "specs/_epics/shop/.epic-state.json"
+    file.write_text('{"schemaVersion": 2, "specs": [{"name": "cart", "status": "pending"}]}')
+    assert "is from a newer version (schemaVersion 2)" in project.refuse("triage", "--spec", "pay")
+    before = file.read_bytes()
+    project.say("start", "cart")
+    assert file.read_bytes() == before
+    assert "is from a newer version" in project.say("status")
+
+
+def test_an_epic_whose_pointer_links_out_of_the_project_is_not_begun(project: SpecProject) -> None:
+    outside = project.folder / "pointer"
+    outside.write_text("")
+    (project.root / "specs").mkdir()
+    (project.root / "specs/.current-epic").symlink_to(outside)
+    assert "leads out of the project" in project.refuse("triage", "shop")
+    assert outside.read_text() == ""
+
+
+def test_a_long_row_of_specs_may_wait_for_each_other(project: SpecProject) -> None:
+    project.say("triage", "shop")
+    row = [{"name": f"s{at}", "dependencies": [f"s{at + 1}"]} for at in range(5000)]
+    last = {"name": "s5000", "dependencies": []}
+    file = project.root / "specs/_epics/shop/.epic-state.json"
+    file.write_text(json.dumps({"name": "shop", "specs": [*row, last]}))
+    project.say("triage", "--spec", "pay", "--after", "s0")
+    assert epic(project)["specs"][-1] == {"name": "pay", "status": "pending", "dependencies": ["s0"]}
+    assert "would wait for each other" in project.refuse("triage", "--spec", "s5000", "--after", "s0")
 
 
 def test_a_spec_of_the_epic_belongs_to_it_until_it_is_complete(project: SpecProject) -> None:

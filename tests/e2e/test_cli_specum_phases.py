@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from e2e.spec_project import SpecProject
+from e2e.spec_project import INSIDE, SpecProject
 from ralphloop.cli import specum
 
 
@@ -109,20 +112,51 @@ def test_a_phase_waits_for_a_stop_that_is_being_decided(project: SpecProject) ->
     [
         ('{"phase": "research", "schemaVersion": 2}', "update the plugin ralph-specum"),
         ('{"phase": "prototype"}', "update the plugin ralph-specum"),
+        ('{"phase": ["execution"]}', "is corrupt (`phase` is no text)"),
         ('{"phase": "research"', "is corrupt"),
         ("[]", "is corrupt"),
         ("", "is corrupt"),
     ],
 )
-@pytest.mark.parametrize(
-    "action", [["requirements"], ["design"], ["implement"], ["cancel"], ["switch", "login"]]
-)
-def test_a_state_that_is_not_ours_to_change_is_left_alone(
-    project: SpecProject, text: str, told: str, action: list[str]
-) -> None:
+def test_a_state_that_is_not_ours_to_change_is_left_alone(project: SpecProject, text: str, told: str) -> None:
     project.planned()
     project.state_file("login").write_text(text)
-    assert told in project.refuse(*action)
+    assert told in project.refuse("requirements")
+
+
+@pytest.mark.parametrize("action", ["design", "implement", "start", "switch login", "start login"])
+def test_no_action_changes_such_a_state(project: SpecProject, action: str) -> None:
+    project.planned()
+    project.state_file("login").write_text("{")
+    assert "is corrupt" in project.refuse(*action.split())
+
+
+@pytest.mark.parametrize("make", [os.mkdir, os.mkfifo])
+def test_a_state_that_is_no_file_is_told(project: SpecProject, make: Callable[[str], None]) -> None:
+    project.planned()
+    project.state_file("login").unlink()
+    make(str(project.state_file("login")))
+    for action in ("start", "implement"):
+        done = project.run("specum", action, env=INSIDE)
+        assert (done.code, done.out) == (1, "")
+        assert "specs/login/.ralph-state.json cannot be read" in done.err
+        assert "move it away" in done.err
+
+
+@pytest.mark.parametrize("name", [".progress.md", "requirements.md", "tasks.md"])
+@pytest.mark.parametrize("action", ["design", "implement", "start", "switch login"])
+def test_a_document_that_links_out_of_the_project_is_refused(
+    project: SpecProject, name: str, action: str
+) -> None:
+    folder = project.planned()
+    (folder / name).rename(project.folder / "outside")
+    (folder / name).symlink_to(project.folder / "outside")
+    assert f"specs/login/{name} leads out of the project" in project.refuse(*action.split())
+
+
+def test_outside_git_nothing_is_to_be_committed(project: SpecProject) -> None:
+    shutil.rmtree(project.root / ".git")
+    assert "Write: specs/login/research.md\n" in project.say("new", "login", "x")
 
 
 def test_a_spec_is_found_from_below(project: SpecProject) -> None:

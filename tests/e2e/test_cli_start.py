@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from e2e.cli_project import OTHER, PACKAGE, SESSION, Project
+from e2e.doctoring import plugin
 from ralphloop.agents import claude
 
 
@@ -196,7 +197,7 @@ def hook(command: str) -> dict[str, Any]:
     return {"hooks": {"Stop": [{"hooks": [{"type": "command", "command": command}]}]}}
 
 
-PLUGIN = {"enabledPlugins": {"ralphloop@market": True}}
+PLUGIN = {"enabledPlugins": {"ralphloop@ralphloop": True}}
 
 
 @pytest.mark.parametrize(
@@ -204,13 +205,11 @@ PLUGIN = {"enabledPlugins": {"ralphloop@market": True}}
     [
         ({}, False),
         (hook("echo done"), False),
-        (hook("python3 /x/hook/launch.py me features"), True),
-        (hook("python3 /x/hook/launch.py me"), True),
-        (hook("python3 /x/hook/launch.py me specum"), False),
-        (claude.hook_settings(claude.hook_command("/with space/ralphloop")), True),
-        (PLUGIN, True),
-        ({"enabledPlugins": {"ralphloop@market": False}}, False),
-        ({"enabledPlugins": {"ralph-specum@market": True}}, False),
+        (hook(claude.hook_command(str(PACKAGE))), True),
+        (hook(claude.hook_command(str(PACKAGE), layouts=("specum",))), False),
+        (hook("echo; " + claude.hook_command(str(PACKAGE))), False),
+        (claude.hook_settings(claude.hook_command("/gone/ralphloop")), False),
+        (PLUGIN, False),
     ],
 )
 def test_the_hook_must_be_registered_for_the_layout(
@@ -230,10 +229,16 @@ def test_settings_that_are_broken_register_nothing(project: Project) -> None:
 
 
 def test_the_users_own_settings_count(project: Project) -> None:
-    (project.home / ".claude").mkdir()
+    plugin(project, "ralphloop")
     (project.home / ".claude/settings.json").write_text(json.dumps(PLUGIN), encoding="utf-8")
     project.new()
     assert checks(project.fine("start", "--json"))["hook"] is True
+
+
+def test_without_the_hook_it_says_how_to_get_it(project: Project) -> None:
+    project.new()
+    told = project.fine("start")
+    assert "run `ralphloop install`, use --launch, or install the plugin ralphloop." in told
 
 
 def test_a_missing_client_is_named_with_what_to_do(project: Project) -> None:
@@ -249,11 +254,11 @@ def test_a_list_below_the_clients_folder_is_named(project: Project) -> None:
     assert "A is marked done" in project.fine("done", "A")
 
 
-@pytest.mark.parametrize(("cap", "fine"), [("", True), ("0", True), ("2", False), ("50", True), ("x", True)])
-def test_a_cap_below_our_own_patience_is_named(project: Project, cap: str, fine: bool) -> None:
+@pytest.mark.parametrize(("cap", "fine"), [("", True), ("0", True), ("7", False), ("8", True), ("x", True)])
+def test_a_cap_is_named_only_if_it_is_too_low(project: Project, cap: str, fine: bool) -> None:
     project.new()
     env = {"CLAUDE_CODE_STOP_HOOK_BLOCK_CAP": cap} if cap else {}
-    assert checks(project.fine("start", "--json", env=env))["cap"] is fine
+    assert ("Claude Code ends a turn after" not in project.fine("start", env=env)) is fine
 
 
 def test_the_cap_in_the_settings_wins_over_the_environment(project: Project) -> None:
@@ -293,8 +298,11 @@ def test_launch_passes_no_settings_where_a_hook_is_registered(project: Project) 
     project.write(".claude/settings.json", json.dumps(PLUGIN))
     project.new()
     project.fine("start", "shop", "--launch")
-    words, _ = json.loads(recorded.read_text(encoding="utf-8"))
-    assert "--settings" not in words
+    assert "--settings" in json.loads(recorded.read_text(encoding="utf-8"))[0], "not installed"
+    project.fine("cancel")
+    plugin(project, "ralphloop")
+    project.fine("start", "shop", "--launch")
+    assert "--settings" not in json.loads(recorded.read_text(encoding="utf-8"))[0]
 
 
 def test_launch_of_a_spec_sends_its_first_task(project: Project) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -9,15 +10,21 @@ from pathlib import Path
 
 import pytest
 
-from e2e.cli_project import Project
+from e2e.cli_project import OTHER, SESSION, Project
 from e2e.client import REPOSITORY
 
 PLUGINS = ("ralphloop", "ralph-specum", "ralph-speckit")
+TOOL = REPOSITORY / "plugins/ralphloop/bin/ralphloop"
 GOAL = 'it\'s "a" $(touch pwned) `id` \\n; ünï\n\tsecond  line'
 
 
-def call(project: Project, *words: str, typed: bytes = b"", **env: str) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run(words, input=typed, cwd=project.root, env=project.env(env), capture_output=True)
+INSIDE = {"CLAUDECODE": "1", "CLAUDE_CODE_SESSION_ID": SESSION}
+
+
+def call(project: Project, *words: str, **env: str) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run(
+        words, stdin=subprocess.DEVNULL, cwd=project.root, env=project.env(env), capture_output=True
+    )
     return subprocess.CompletedProcess(words, done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
@@ -46,8 +53,8 @@ def test_each_plugin_brings_the_whole_command_line(project: Project, plugin: str
 
 
 def test_goal_arrives_byte_for_byte(project: Project, plain_copy: Path) -> None:
-    words = ("sh", str(plain_copy / "bin/ralphloop"), "--typed", "plan")
-    done = call(project, *words, typed=f"--name shop {GOAL}\n".encode(), CLAUDECODE="1")
+    project.type("ralphloop:plan", f"--name shop {GOAL}")
+    done = call(project, "sh", str(plain_copy / "bin/ralphloop"), "--typed", "plan", **INSIDE)
     assert done.returncode == 0, done.stdout + done.stderr
     assert f"\n{GOAL}\n" in (project.root / ".ralph/loops/shop/RALPH_PROMPT.md").read_text()
     assert not (project.root / "pwned").exists()
@@ -55,25 +62,84 @@ def test_goal_arrives_byte_for_byte(project: Project, plain_copy: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "typed", "told"),
+    ("command", "text", "told"),
     [
-        (("plan",), b"", "ralphloop: plan needs a goal"),
-        (("plan",), b"\xff\xfe", "ralphloop: what you typed is not UTF-8 text"),
-        (("start",), b"nowhere", "ralphloop: there is no task list nowhere"),
-        (("status",), b"it's", "ralphloop: a quote is not closed"),
-        (("status",), b"--bogus", "ralphloop: unrecognized arguments: --bogus; usage: ralphloop status"),
-        (("status",), b"--help", "usage: ralphloop status"),
+        ("plan", "", "ralphloop: plan needs a goal"),
+        ("plan", "\ud800", "Created .ralph/loops/plan for this goal"),
+        ("plan", None, "ralphloop: plan needs a goal"),
+        ("plan", "--help", "usage: ralphloop plan"),
+        ("start", "nowhere", "ralphloop: there is no task list nowhere"),
+        ("status", "it's", "ralphloop: a quote is not closed"),
+        ("status", "--bogus", "ralphloop: unrecognized arguments: --bogus; usage: ralphloop status"),
+        ("status", "--help", "usage: ralphloop status"),
     ],
 )
 def test_prompt_gets_errors_on_stdout_and_goes_on(
-    project: Project, words: tuple[str, ...], typed: bytes, told: str
+    project: Project, command: str, text: object, told: str
 ) -> None:
     """The client drops a prompt whose command fails, and the person would not know why."""
-    done = call(
-        project, "sh", str(REPOSITORY / "plugins/ralphloop/bin/ralphloop"), "--typed", *words, typed=typed
-    )
+    project.type(f"ralphloop:{command}", text)
+    tool = str(TOOL)
+    done = call(project, "sh", tool, "--typed", command, **INSIDE)
     assert (done.returncode, done.stderr) == (0, "")
     assert told in done.stdout
+
+
+@pytest.mark.parametrize(
+    "change", ["never typed", "another command", "another session", "taken before", "old"]
+)
+def test_what_was_not_typed_just_now_is_not_used(project: Project, change: str) -> None:
+    """As where hooks are switched off: better a word about it than a command with other arguments."""
+    tool = ("sh", str(TOOL), "--typed", "plan")
+    if change == "another command":
+        project.type("ralphloop:status", "a goal")
+        project.type("ralph-specum:start", "a goal")
+    if change == "another session":
+        project.type("ralphloop:plan", "a goal", OTHER)
+    if change in ("taken before", "old"):
+        project.type("ralphloop:plan", "a goal")
+    if change == "taken before":
+        assert "Created" in call(project, *tool, **INSIDE).stdout
+    if change == "old":
+        kept = project.home / f".local/state/ralphloop/typed/{SESSION}.json"
+        kept.write_text(json.dumps({**json.loads(kept.read_text()), "at": 1_700_000_000.0}))
+    done = call(project, *tool, **INSIDE)
+    assert done.stdout.startswith("ralphloop: what stands behind /ralphloop:plan did not arrive")
+
+
+def resumed(project: Project) -> str:
+    return call(project, "sh", str(TOOL), "--typed", "resume", **INSIDE).stdout
+
+
+def test_typed_command_is_the_persons_word(project: Project) -> None:
+    project.begin("shop", "--max-iterations", "5")
+    project.fine("pause")
+    project.type("ralphloop:resume", "--max-iterations 50")
+    assert "shop goes on (iteration 1 of 50)" in resumed(project)
+
+
+@pytest.mark.parametrize("way", ["skill", "client", "schedule", "shell"])
+def test_what_the_agent_calls_schedules_or_sends_is_not(project: Project, way: str) -> None:
+    project.begin("shop", "--max-iterations", "5")
+    project.fine("pause")
+    raised = "--max-iterations 50"
+    if way == "skill":
+        given = {"skill": "ralphloop:resume", "args": raised}
+        project.hook("ralphloop", "PreToolUse", tool_name="Skill", tool_input=given)
+    if way == "client":
+        project.type("ralphloop:resume", raised, env={"AI_AGENT": "claude-code_2-1-325_agent"})
+    if way == "schedule":
+        plan = {"type": "tool_use", "name": "CronCreate", "input": {"prompt": f"/ralphloop:resume {raised}"}}
+        log = project.write(
+            "log.jsonl", json.dumps({"type": "assistant", "message": {"content": [plan]}}) + "\n"
+        )
+        project.type("ralphloop:resume", raised, transcript_path=str(log))
+    if way == "shell":
+        told = call(project, "sh", str(TOOL), "resume", *raised.split(), **INSIDE).stderr
+    else:
+        told = resumed(project)
+    assert "a higher limit (iterations 50 instead of 5) is the person's to decide" in told
+    assert project.status()["state"] == "paused"
 
 
 def test_old_python_of_a_project_is_passed_over(project: Project) -> None:
@@ -83,12 +149,12 @@ def test_old_python_of_a_project_is_passed_over(project: Project) -> None:
     (project.bin / "python3.12").symlink_to(
         shutil.which("python3", path="/usr/local/bin:/usr/bin:/bin") or ""
     )
-    done = call(project, "sh", str(REPOSITORY / "plugins/ralphloop/bin/ralphloop"), "--version")
+    done = call(project, "sh", str(TOOL), "--version")
     assert done.stdout.startswith("ralphloop ")
 
 
 def test_machine_without_python_is_told(project: Project) -> None:
-    tool = str(REPOSITORY / "plugins/ralphloop/bin/ralphloop")
+    tool = str(TOOL)
     shell = shutil.which("sh") or "/bin/sh"
     for words, code in ((("--typed", "status"), 0), (("status",), 1)):
         done = call(project, shell, tool, *words, PATH=str(project.bin))

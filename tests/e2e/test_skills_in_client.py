@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import threading
 import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -173,32 +174,35 @@ def test_status_pause_resume_report_and_cancel_speak_for_this_sessions_loop(
     assert any("is complete already; nothing to cancel" in said for said in requests[0].new_texts)
 
 
-def test_cancel_typed_in_mid_loop_lets_the_agent_stop(
-    client_home: ClientHome, project: ProjectFactory
+@pytest.mark.parametrize(
+    ("typed", "ending"),
+    [
+        ("/ralphloop:cancel", ("ended", "cancelled")),
+        ("/ralphloop:pause", ("paused", "interrupted")),
+        ("/ralphloop:status", ("ended", "complete")),
+    ],
+)
+def test_command_typed_in_mid_loop_is_heard_at_the_next_stop(
+    client_home: ClientHome, project: ProjectFactory, typed: str, ending: tuple[str, str]
 ) -> None:
+    """The client keeps what is typed in a queue until a turn ends, and a loop is one long turn."""
     root = project(checked(feature(1), feature(2)))
     outside = Outside(client_home, root)
     outside.ralphloop("approve", "--yes")
-    session = str(uuid.uuid4())
+    typed_it = threading.Event()
     script = [
-        bash("touch made-1; ralphloop done F1"),
-        bash("sleep 3"),
-        text("F1 is made."),
-        text("Cancelled."),
-    ]
+        bash("touch made-1; ralphloop done F1").held(typed_it), text("F1 is made."), text("So it is."),
+        bash("touch made-2; ralphloop done F2"), text("F2 is made."),
+    ]  # fmt: skip
     with (
         ModelServer(script, default="Hm.") as server,
-        Terminal(
-            client_home, root, server, session_id=session, plugin_dirs=[plugin("ralphloop")]
-        ) as terminal,
+        Terminal(client_home, root, server, plugin_dirs=[plugin("ralphloop")]) as terminal,
     ):
         terminal.submit("/ralphloop:start")
-        server.wait_for_requests(2)
-        outside.ralphloop("cancel")
-        terminal.wait_for("F1 is made.")
-        terminal.submit("/ralphloop:cancel")
-        terminal.wait_for("Cancelled.")
-    assert outside.loop["outcome"] == "cancelled"
+        server.wait_for_requests(1)
+        terminal.submit(typed)
+        typed_it.set()
+        terminal.wait_for(lambda _: (outside.loop["state"], outside.loop["outcome"]) == ending)
     assert json.loads((root / ".ralph/loops/demo/feature_list.json").read_text())["features"][0]["passes"]
     assert outside.errors() == ""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -14,6 +15,7 @@ import pytest
 from e2e.client import ClientHome, PrintRun, run_print
 from e2e.conftest import ProjectFactory
 from e2e.looping import SPECKIT_STATE, SPECUM_STATE, Outside, bash, plugin
+from e2e.terminal import Terminal
 from ralphloop.evidence.approval import digest
 from ralphloop.testing.messages_api import ModelRequest
 from ralphloop.testing.model_server import ModelServer
@@ -210,6 +212,56 @@ def test_unapproved_checks_are_shown_and_allowed_by_typing(spec: Callable[..., S
     assert one.outside.loop["outcome"] == "complete"
     evidence = json.loads(one.outside.ralphloop("evidence", "--json"))["evidence"]
     assert {entry["command"] for entry in evidence if entry["green"]} == {check(n) for n in range(1, 6)}
+
+
+@KINDS
+@pytest.mark.parametrize("typed", ["approve", "cancel"])
+def test_command_typed_in_mid_loop_is_heard_at_the_next_stop(
+    spec: Callable[..., Spec], kind: Kind, typed: str
+) -> None:
+    """The client keeps it in a queue until a turn ends; here the whole loop would be one turn."""
+    one = spec(kind)
+    digested = digest([check(number) for number in range(1, 6)])
+    typed_it = threading.Event()
+    first, *rest = one.work(1)
+    script = [first.held(typed_it), *rest, text("I see."), *one.work(2, 3), *one.work(4), *one.work(5)]
+    with (
+        ModelServer(script, default="Hm.") as server,
+        Terminal(
+            one.home, one.root, server, session_id=one.session, plugin_dirs=[plugin(kind.name)]
+        ) as terminal,
+    ):
+        terminal.submit(f"/{kind.name}:implement")
+        server.wait_for_requests(1)
+        terminal.submit(f"/{kind.name}:{typed}" + (f" {digested}" if typed == "approve" else ""))
+        typed_it.set()
+        ending = "complete" if typed == "approve" else "cancelled"
+        terminal.wait_for(lambda _: one.outside.loop["outcome"] == ending)
+    if typed == "approve":
+        evidence = json.loads(one.outside.ralphloop("evidence", "--json"))["evidence"]
+        assert {entry["command"] for entry in evidence if entry["green"]} == {check(n) for n in range(1, 6)}
+    else:
+        assert one.boxes() == "x    "
+        assert not (one.folder / kind.state).exists()
+    assert one.outside.errors() == ""
+
+
+def test_question_is_answered_by_typing(spec: Callable[..., Spec]) -> None:
+    one = spec(SPECUM)
+    one.outside.ralphloop("approve", "--yes")
+    run, _ = one.say("implement", bash("ralphloop ask 1.1 'Which colour?'"), text("I asked."))
+    assert any("`/ralph-specum:answer ID TEXT`" in str(event) for event in run.events)
+    assert one.outside.loop["outcome"] == "needs_input"
+    run, requests = one.say(
+        "answer 1.1 it's the $(blue) one",
+        text("I see."),
+        *one.work(1),
+        *one.work(2, 3),
+        *one.work(4),
+        *one.work(5),
+    )
+    assert said(requests, "The answer: it's the $(blue) one")
+    assert one.outside.loop["outcome"] == "complete"
 
 
 @KINDS

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ralphloop.agents.registration import Read, Registration, Settings, is_ours, registrations
+from ralphloop.agents.registration import Read, Registration, Settings, entries, ours, registrations
 from ralphloop.domain import jsontext
 
 MARKET = "ralphloop"
@@ -26,9 +26,22 @@ class Plugin:
 
     @property
     def is_ours(self) -> bool:
-        return self.id.partition("@")[2] == MARKET or is_ours(jsontext.render(dict(self.hooks)))
+        return self.id.partition("@")[2] == MARKET or bool(self.registrations(("Stop",)))
+
+    @property
+    def runs_only_ours(self) -> bool:
+        """Whether it brings no hook but ours."""
+        events = self.hooks.get("hooks")
+        listed = [
+            one
+            for event in (events if isinstance(events, dict) else ())
+            for one in entries(self.hooks, event)
+        ]
+        return bool(listed) and all(ours(entry, self.root) for entry in listed)
 
     def registrations(self, events: Sequence[str]) -> list[Registration]:
+        if not self.root:
+            return []
         return registrations(self.hooks, scope="", name=self.id, events=events, root=self.root)
 
 
@@ -67,7 +80,8 @@ def _source(name: str, markets: Mapping[str, Any], read: Read) -> str:
     listed = _object(read, os.path.join(top, ".claude-plugin", "marketplace.json")).get("plugins")
     for row in listed if isinstance(listed, list) else ():
         if isinstance(row, dict) and row.get("name") == plugin and isinstance(row.get("source"), str):
-            return os.path.normpath(os.path.join(top, row["source"]))
+            folder = os.path.normpath(os.path.join(top, row["source"]))
+            return folder if folder.startswith(os.path.normpath(top) + os.sep) else ""
     return ""
 
 

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ralphloop.agents import claude
 from ralphloop.domain import jsontext
 from ralphloop.domain.model import FEATURES, LAYOUTS, SPECKIT, SPECUM
 
 PLUGINS = {FEATURES: "ralphloop", SPECUM: "ralph-specum", SPECKIT: "ralph-speckit"}
-OURS = ("hook/guard.sh", "hook/launch.py")
-PLUGIN_ROOT = "CLAUDE_PLUGIN_ROOT"
+PLUGIN_ROOT = "${CLAUDE_PLUGIN_ROOT}"
+SETTINGS, STATUSLINE = "settings", "statusline"  # as whom our command lines in settings run
+# Wide in the path only: what is found is written anew and compared.
+SHAPE = re.compile(
+    r"(?P<on>rl_on=[a-z]+ )?rl_guard=(?P<guard>.+) rl_as=(?P<name>[a-z-]+) "
+    r"rl_layouts=(?P<layouts>[a-z ']+); .+",
+    re.DOTALL,
+)
 
 Read = Callable[[str], "str | None"]
 
@@ -29,19 +37,30 @@ class Settings:
 
 
 @dataclass(frozen=True)
+class Line:
+    """A command line of ours, taken apart."""
+
+    guard: str  # the file that it starts
+    name: str  # as whom it runs
+    layouts: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Registration:
     """One hook of ours for Stop, in a settings file or in a plugin."""
 
     scope: str  # user, project, local; empty for a plugin
     name: str  # the settings file, or the plugin with its marketplace
-    command: str
-    layouts: tuple[str, ...]
-    guard: str  # the file that it starts; empty if the command line does not tell
-    hooks: Mapping[str, Any] = field(default_factory=dict)  # event -> its groups, ours only
+    line: Line
+    events: tuple[str, ...]
     root: str = ""  # the plugin's folder
 
+    @property
+    def guard(self) -> str:
+        return self.line.guard
+
     def serves(self, layout: str) -> bool:
-        return layout in self.layouts
+        return layout in self.line.layouts
 
 
 def config_folder(env: Mapping[str, str]) -> str:
@@ -104,19 +123,18 @@ def enabled_plugins(settings: Iterable[Settings]) -> dict[str, list[Settings]]:
 
 def entries(data: Mapping[str, Any], event: str) -> Iterator[dict[str, Any]]:
     """The hooks of one event, whatever else stands between them."""
-    for group in _groups(data, event):
-        yield from _hooks(group)
+    return (entry for _, entry in placed(data, event))
 
 
-def _groups(data: Mapping[str, Any], event: str) -> list[dict[str, Any]]:
+def placed(data: Mapping[str, Any], event: str) -> Iterator[tuple[tuple[str | int, ...], dict[str, Any]]]:
+    """Each hook of one event, with the keys that lead to it."""
     hooks = data.get("hooks")
     groups = hooks.get(event) if isinstance(hooks, dict) else None
-    return [group for group in (groups if isinstance(groups, list) else ()) if isinstance(group, dict)]
-
-
-def _hooks(group: Mapping[str, Any]) -> list[dict[str, Any]]:
-    listed = group.get("hooks")
-    return [entry for entry in (listed if isinstance(listed, list) else ()) if isinstance(entry, dict)]
+    for place, group in enumerate(groups if isinstance(groups, list) else ()):
+        listed = group.get("hooks") if isinstance(group, dict) else None
+        for index, entry in enumerate(listed if isinstance(listed, list) else ()):
+            if isinstance(entry, dict):
+                yield ("hooks", event, place, "hooks", index), entry
 
 
 def command_of(entry: Mapping[str, Any]) -> str:
@@ -127,71 +145,50 @@ def command_of(entry: Mapping[str, Any]) -> str:
     return " ".join(str(word) for word in (first, *words))
 
 
-def is_ours(command: str) -> bool:
-    return any(mark in command for mark in OURS)
+def parse(line: str, root: str = "") -> Line | None:
+    """A command line of ours taken apart, of settings or of the plugin in the folder `root`.
+
+    Ours is what has our shape from end to end: a repository can bring settings of its own, and what only
+    names our files may do anything."""
+    found = SHAPE.fullmatch(line)
+    guard = os.path.join(root, "lib", "hook", "guard.sh") if root else _word(found["guard"] if found else "")
+    layouts = tuple(found["layouts"].strip("'").split(" ")) if found else ()
+    if found is None or not os.path.isabs(guard) or not set(layouts) <= set(LAYOUTS):
+        return None
+    written = os.path.join(PLUGIN_ROOT, "lib") if root else os.path.dirname(os.path.dirname(guard))
+    own = claude.hook_command(written, registration=found["name"], layouts=layouts)
+    if root:  # in a plugin's file the client fills in the folder, which single quotes would prevent
+        path = os.path.join(written, "hook", "guard.sh")
+        own = own.replace(shlex.quote(path), f'"{path}"')
+    return Line(guard, found["name"], layouts) if line == (found["on"] or "") + own else None
 
 
-def layouts_of(command: str) -> tuple[str, ...]:
-    """The layouts that a command line of ours serves: without any name, all of them."""
-    start = max(command.find(mark) for mark in OURS)
-    named = tuple(name for name in LAYOUTS if name in command[start:])
-    return named or LAYOUTS
-
-
-def guard_of(entry: Mapping[str, Any], root: str = "") -> str:
-    """The file of ours that a hook starts, if that can be told without a shell."""
-    arguments = entry.get("args")
+def _word(text: str) -> str:
+    """The one word that a shell would make of this; empty if it is not one."""
     try:
-        words = shlex.split(str(entry.get("command", "")))
+        words = shlex.split(text)
     except ValueError:
         return ""
-    words += [str(word) for word in arguments] if isinstance(arguments, list) else []
-    for word in words:
-        path = word.rstrip(";").removeprefix("rl_guard=")
-        if path.endswith(OURS):
-            path = path.replace("${" + PLUGIN_ROOT + "}", root).replace("$" + PLUGIN_ROOT, root)
-            return "" if "$" in path else path
-    return ""
+    return words[0] if len(words) == 1 else ""
+
+
+def ours(entry: Mapping[str, Any], root: str = "") -> Line | None:
+    """Our part in a hook of settings, or of the plugin in the folder `root`; None for any other hook."""
+    command = entry.get("command")
+    if "args" in entry or entry.get("type", "command") != "command" or not isinstance(command, str):
+        return None
+    line = parse(command, root)
+    return line if line and (line.name == SETTINGS) is not bool(root) else None
 
 
 def registrations(
     data: Mapping[str, Any], *, scope: str, name: str, events: Sequence[str], root: str = ""
 ) -> list[Registration]:
-    """Our hooks for Stop in one settings file or one plugin, each with its other events."""
-    found: dict[str, Registration] = {}
+    """Our hooks for Stop in one settings file or one plugin, each with the events that it is there for."""
+    found: dict[Line, Registration] = {}
     for entry in entries(data, "Stop"):
-        command = command_of(entry)
-        if is_ours(command) and command not in found:
-            found[command] = Registration(
-                scope,
-                name,
-                command,
-                layouts_of(command),
-                guard_of(entry, root),
-                hooks=_same(data, entry, events),
-                root=root,
-            )
+        line = ours(entry, root)
+        if line is not None and line not in found:
+            there = [each for each in events if any(ours(one, root) == line for one in entries(data, each))]
+            found[line] = Registration(scope, name, line, tuple(there), root)
     return list(found.values())
-
-
-def _same(data: Mapping[str, Any], first: Mapping[str, Any], events: Sequence[str]) -> dict[str, Any]:
-    """What starts the same file of ours for the same layouts, event by event, as settings of its own."""
-    wanted = _key(first)
-    found = {}
-    for event in events:
-        groups = [
-            {**group, "hooks": same}
-            for group in _groups(data, event)
-            if (same := [entry for entry in _hooks(group) if _key(entry) == wanted])
-        ]
-        if groups:
-            found[event] = groups
-    return found
-
-
-def _key(entry: Mapping[str, Any]) -> tuple[str, ...]:
-    """What makes two hooks the same registration: command lines of different events may differ a little."""
-    command = command_of(entry)
-    if not is_ours(command):
-        return ()
-    return (guard_of(entry) or command, *layouts_of(command))

@@ -7,15 +7,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ralphloop.agents import settings_hooks
+from ralphloop.agents import registration, settings_hooks
 from ralphloop.agents.settings_hooks import ADDED, SAME, UPDATED
 from ralphloop.agents.settings_text import NEW, SPACE, Draft, Path
+from ralphloop.domain import jsontext
 
 CAP_NAME = "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP"
-# Above every row of plain replies that we allow, and still an end for another hook that never stops.
+# Above every row of replies without a tool call that we allow, and still an end for a hook that never stops.
 CAP = "100"
 
-STATUSLINE = re.compile(r"hook/guard\.sh.*\brl_as=statusline\b", re.DOTALL)
 RULE = re.compile(r"ralphloop['\"]? (done|ask):\*")
 
 AT_CAP: Path = ("env", CAP_NAME)
@@ -96,6 +96,17 @@ def cap_in(text: str) -> str:
     """The cap that these settings name; empty if none."""
     draft = Draft(text)
     return str(draft.value(AT_CAP)) if draft.has(AT_CAP) else ""
+
+
+def without_plugin(text: str, *, name: str) -> str | None:
+    """The text without this plugin's entry, every other byte as it was; None if it has none."""
+    try:
+        listed = jsontext.member(text, "enabledPlugins")
+    except ValueError:
+        return None
+    if listed is None or not isinstance(listed.value, dict) or name not in listed.value:
+        return None
+    return jsontext.remove_member(text, name, at=listed.start)
 
 
 def misshapen(data: Mapping[str, Any]) -> str:
@@ -228,4 +239,5 @@ def _show(draft: Draft, wanted: Wanted, known: Ours) -> str:
 
 
 def _is_our_statusline(value: Any) -> bool:
-    return isinstance(value, dict) and bool(STATUSLINE.search(str(value.get("command", ""))))
+    line = registration.parse(str(value.get("command", ""))) if isinstance(value, dict) else None
+    return line is not None and line.name == registration.STATUSLINE

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ralphloop.agents import claude
-from ralphloop.agents.registration import command_of
+from ralphloop.agents.registration import ours, placed
 from ralphloop.agents.settings_text import Draft, Path
-
-OURS = re.compile(r"hook/guard\.sh.*\brl_as=settings\b|hook/launch\.py['\"]? settings\b", re.DOTALL)
 
 ADDED, UPDATED, SAME = "added", "updated", "unchanged"
 
@@ -42,22 +39,15 @@ def remove(draft: Draft) -> bool:
 
 
 def _entries(draft: Draft, event: str) -> Iterator[Path]:
-    groups = draft.value(("hooks", event))
-    for place, group in enumerate(groups if isinstance(groups, list) else ()):
-        entries = group.get("hooks") if isinstance(group, dict) else None
-        for index, entry in enumerate(entries if isinstance(entries, list) else ()):
-            if isinstance(entry, dict) and OURS.search(command_of(entry)):
-                yield "hooks", event, place, "hooks", index
+    return (place for place, entry in placed(draft.value(()), event) if ours(entry))
 
 
 def _renew(draft: Draft, paths: list[Path], entry: Mapping[str, Any]) -> None:
     """Leave only the first of these, with our command; one that has it stays, however it was tuned."""
     first, *more = paths
     _remove(draft, more)
-    if command_of(draft.value(first)) == entry["command"]:
+    if draft.value(first)["command"] == entry["command"]:
         return
-    if draft.has((*first, "args")):
-        draft.remove((*first, "args"))
     for key, value in entry.items():
         draft.put((*first, key), value)
 

@@ -5,15 +5,16 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator
+from itertools import chain
 
 from ralphloop.cli.consent import ask
 from ralphloop.cli.errors import UserError
 from ralphloop.cli.health import folder, live, loops, program, rivals, settings
-from ralphloop.cli.health.finding import FATAL, Finding
-from ralphloop.cli.health.settings import Setup
+from ralphloop.cli.health.finding import FATAL, WARNING, Finding
 from ralphloop.cli.here import Here, here
 from ralphloop.cli.output import say, say_json
 from ralphloop.cli.person import require_person
+from ralphloop.cli.setup import Setup, look
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -34,13 +35,13 @@ client runs a loop of two tasks against a scripted model, in a folder of its own
 
 def run(args: argparse.Namespace) -> int:
     place = here(writes=False)
+    if args.yes and not args.fix:
+        raise UserError("--yes answers the questions of --fix; add --fix.")
     if args.fix:
         _may_fix(args, place)
-        _repair(place, yes=args.yes, told=not args.json)
-    elif args.yes:
-        raise UserError("--yes answers the questions of --fix; add --fix.")
     found = []
-    for finding in _all(place, proof=not args.no_live):
+    failed = _repair(place, yes=args.yes, told=not args.json) if args.fix else []
+    for finding in chain(failed, _all(place, proof=not args.no_live)):
         found.append(finding)
         if not args.json:
             say(finding.line)
@@ -58,9 +59,9 @@ def _may_fix(args: argparse.Namespace, place: Here) -> None:
 
 
 def _all(place: Here, *, proof: bool) -> Iterator[Finding]:
-    setup = settings.look(place)
+    setup = look(place)
     yield from _still(place, setup)
-    if proof and program.client_path(place.env):
+    if proof:
         yield from live.examine(place, setup)
 
 
@@ -74,14 +75,21 @@ def _still(place: Here, setup: Setup) -> Iterator[Finding]:
     yield from loops.examine(place)
 
 
-def _repair(place: Here, *, yes: bool, told: bool) -> None:
-    """Offer each repair once; what is refused is found again afterwards."""
-    for finding in list(_still(place, settings.look(place))):
+def _repair(place: Here, *, yes: bool, told: bool) -> list[Finding]:
+    """Offer each repair once, and say what could not be done; what is refused is found again afterwards."""
+    failed = []
+    for finding in list(_still(place, look(place))):
         if finding.repair is None:
             continue
         if told and not yes:
             say(finding.line)
-        if yes or ask(f"{finding.repair.question}? [y/N] "):
+        if not yes and not ask(f"{finding.repair.question}? [y/N] "):
+            continue
+        try:
             done = finding.repair.apply()
+        except (UserError, OSError) as error:
+            failed.append(Finding("fix", WARNING, f"{finding.repair.question}: {str(error).rstrip('.')}"))
+        else:
             if told:
                 say(f"Fixed: {done}.")
+    return failed

@@ -5,20 +5,21 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
 from itertools import takewhile
 
 from ralphloop.agents import claude, registration, settings
 from ralphloop.agents.settings import CAP, CAP_NAME, THEIRS, Installed, Wanted
 from ralphloop.agents.settings_hooks import ADDED, SAME
-from ralphloop.cli import interpreter, scope
+from ralphloop.cli import cap, interpreter, scope
 from ralphloop.cli.here import Here, here
 from ralphloop.cli.output import say, say_json
-from ralphloop.domain.limits import PHASE_TURNS
-from ralphloop.hook.words import client_cap, command, shown
+from ralphloop.cli.setup import PACKAGE
+from ralphloop.hook.words import command, shown
 from ralphloop.store import files
-from ralphloop.store.installs import BACKED_UP, BEGAN, FOLDER, SettingsFile
+from ralphloop.store.installs import BACKED_UP, BEGAN, FOLDER, GUARD, SettingsFile
 
-PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 CLAIMS = ("done", "ask")  # what a loop asks of the agent
 
 
@@ -41,26 +42,43 @@ Everything else in the settings file stays as it is, and `ralphloop uninstall` t
 def run(args: argparse.Namespace) -> int:
     place = here()
     with scope.opened(place, args.scope) as file:
-        before = scope.usable_text(file)
-        cap = _cap_below(place, file.path)
-        wanted = _wanted(place, raises_cap=not cap, statusline=args.statusline)
-        kept = scope.recorded(file) if before is not None else None
-        done = settings.install(before or "", wanted, kept)
-        changed = done.text != before
-        backed_up = changed and _write(file, done, before=before)
+        said = scope.settled(file, partial(_install, place, file, statusline=args.statusline))
         interpreter.record(place)
-    warnings = list(_warnings(done, cap=cap, is_shared=changed and args.scope == scope.PROJECT))
+    is_shared = said.changed and args.scope == scope.PROJECT
+    warnings = list(_warnings(said.done, value=said.cap, is_shared=is_shared))
     if args.json:
-        say_json(_as_json(args, file, done, changed=changed, backed_up=backed_up, warnings=warnings))
-    else:
-        for line in _told(done, shown(file.path, place.cwd), changed=changed, wanted=wanted):
-            say(line)
-        if backed_up:
-            say(f"The file as it was: {shown(file.backup, place.cwd)}")
-        for warning in warnings:
-            say("! " + warning)
-        say("Next: `ralphloop doctor` proves that a loop runs here.")
+        say_json(_as_json(args.scope, file.path, said=said, warnings=warnings))
+        return 0
+    for line in _told(said, shown(file.path, place.cwd)):
+        say(line)
+    if said.backup:
+        say(f"The file as it was: {shown(said.backup, place.cwd)}")
+    for warning in warnings:
+        say("! " + warning)
+    say("Next: `ralphloop doctor` proves that a loop runs here.")
     return 0
+
+
+@dataclass(frozen=True)
+class Said:
+    """What came of an installation; `cap` is the one that holds now, `backup` the one that was made."""
+
+    done: Installed
+    wanted: Wanted
+    changed: bool
+    cap: str
+    backup: str
+
+
+def _install(place: Here, file: SettingsFile, *, statusline: bool) -> Said:
+    before = scope.usable_text(file)
+    below = _cap_below(place, file.path)
+    wanted = _wanted(place, raises_cap=not below, statusline=statusline)
+    kept = scope.recorded(file) if before is not None else None
+    done = settings.install(before or "", wanted, kept)
+    changed = done.text != before
+    backup = _write(file, done, before=before) if changed else ""
+    return Said(done, wanted, changed, settings.cap_in(done.text) or below, backup)
 
 
 def _wanted(place: Here, *, raises_cap: bool, statusline: bool) -> Wanted:
@@ -77,35 +95,29 @@ def _wanted(place: Here, *, raises_cap: bool, statusline: bool) -> Wanted:
 
 def _cap_below(place: Here, path: str) -> str:
     """The cap that the person set where this file's would win over it; empty if none."""
-    found = place.env.get(CAP_NAME, "")
     config = os.path.abspath(registration.config_folder(place.env))
     paths = registration.settings_paths(config, [place.project])
     below = takewhile(lambda scoped: scoped[1] != path, paths)
-    for each in registration.load(below, files.read_text):
-        env = each.data.get("env")
-        if isinstance(env, dict) and CAP_NAME in env:
-            found = str(env[CAP_NAME])
-    return found
+    return cap.set_in(place.env, registration.load(below, files.read_text))
 
 
-def _write(file: SettingsFile, done: Installed, *, before: str | None) -> bool:
-    """Whether a backup was made."""
+def _write(file: SettingsFile, done: Installed, *, before: str | None) -> str:
+    """The backup, if one was made."""
     known = file.record() or {}
     record = {
         **done.ours.to_json(),
         **{key: known[key] for key in (FOLDER, BACKED_UP, BEGAN) if key in known},
+        GUARD: os.path.join(PACKAGE, "hook", "guard.sh"),
     }
     is_blank = settings.is_blank(before)
     if is_blank:
         record[BEGAN] = before
-    try:
-        return file.install(done.text, record, backup=None if is_blank else before)
-    except OSError as error:
-        raise scope.cannot_write(file, error) from None
+    return file.install(before, done.text, record, keep=not is_blank)
 
 
-def _told(done: Installed, path: str, *, changed: bool, wanted: Wanted) -> Iterator[str]:
-    if not changed:
+def _told(said: Said, path: str) -> Iterator[str]:
+    done = said.done
+    if not said.changed:
         yield f"Nothing had to change in {path}."
         return
     yield f"Changed {path}:"
@@ -113,43 +125,31 @@ def _told(done: Installed, path: str, *, changed: bool, wanted: Wanted) -> Itera
         done_so = "registered" if done.hooks == ADDED else "brought up to date"
         yield f"The hooks are {done_so}: {', '.join(claude.EVENTS)}."
     if done.rules != SAME:
-        yield f"The agent may run without asking you: {', '.join(wanted.rules)}"
+        yield f"The agent may run without asking you: {', '.join(said.wanted.rules)}"
     if done.cap == ADDED:
-        yield f"{CAP_NAME} is {CAP}: so many plain replies in a row may be sent on."
+        yield f"{CAP_NAME} is {CAP}: {cap.told(CAP)}."
     if done.statusline not in (SAME, THEIRS):
         yield "The status line shows the loop."
 
 
-def _warnings(done: Installed, *, cap: str, is_shared: bool) -> Iterator[str]:
-    value = settings.cap_in(done.text) or cap
-    if done.cap == THEIRS and 0 < client_cap({CAP_NAME: value}) <= PHASE_TURNS:
-        yield (
-            f"{CAP_NAME} is {value} by your own setting, which stays: the client may end a turn before the "
-            f"loop does; {PHASE_TURNS + 1} or more is safe, 0 is no cap."
-        )
+def _warnings(done: Installed, *, value: str, is_shared: bool) -> Iterator[str]:
+    if done.cap == THEIRS and cap.is_low(value):
+        yield f"{cap.told(value)}. That is your own setting, which stays: {cap.REPAIR}."
     if done.statusline == THEIRS:
         yield "`statusLine` is yours and stays; pipe its stdin to `ralphloop statusline` to show the loop."
     if is_shared:
         yield "this file is shared, and names paths of this machine now; --scope local keeps them out of it."
 
 
-def _as_json(
-    args: argparse.Namespace,
-    file: SettingsFile,
-    done: Installed,
-    *,
-    changed: bool,
-    backed_up: bool,
-    warnings: list[str],
-) -> dict[str, object]:
+def _as_json(wanted: str, path: str, *, said: Said, warnings: list[str]) -> dict[str, object]:
     return {
-        "scope": args.scope,
-        "path": file.path,
-        "changed": changed,
-        "hooks": done.hooks,
-        "rules": done.rules,
-        "cap": done.cap,
-        "statusline": done.statusline,
-        "backup": file.backup if backed_up else None,
+        "scope": wanted,
+        "path": path,
+        "changed": said.changed,
+        "hooks": said.done.hooks,
+        "rules": said.done.rules,
+        "cap": said.done.cap,
+        "statusline": said.done.statusline,
+        "backup": said.backup or None,
         "warnings": warnings,
     }

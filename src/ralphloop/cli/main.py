@@ -17,8 +17,8 @@ from ralphloop.store import files, shelf
 from ralphloop.version import VERSION
 
 FINE, EXPECTED, BUG, INTERRUPT = 0, 1, 3, 130
-# First word of a call from a plugin's prompt: the arguments come on stdin, as they were typed. Claude Code
-# drops a prompt whose command fails, so what went wrong is then said on stdout, with exit code 0.
+# First word of a call from a plugin's prompt: the arguments are those that the prompt hook has kept. Claude
+# Code drops a prompt whose command fails, so what went wrong is said on stdout then, with exit code 0.
 TYPED = "--typed"
 
 # name -> (module, one line of help); only the chosen command's module is imported.
@@ -87,7 +87,7 @@ def entry() -> int:
         return _guarded(lambda: run(sys.argv[1:]))
     sys.stderr = sys.stdout
     with suppress(SystemExit):  # argparse has shown the help
-        _guarded(lambda: run(_typed_argv(sys.argv[2:], sys.stdin.buffer.read()), kind=PromptParser))
+        _guarded(lambda: run(_typed_argv(sys.argv[2:]), kind=PromptParser))
     return FINE
 
 
@@ -111,16 +111,19 @@ def _guarded(work: Callable[[], int]) -> int:
         return BUG
 
 
-def _typed_argv(words: list[str], data: bytes) -> list[str]:
+def _typed_argv(words: list[str]) -> list[str]:
+    from ralphloop.agents.presence import AGENT_TOOLS
     from ralphloop.cli import typed
 
+    said = typed.taken(words, os.environ)
+    if said.by_person:  # whatever the client says of the shell that runs this
+        for name in AGENT_TOOLS:
+            os.environ.pop(name, None)
     command = words[0] if words else ""
     module = _load(COMMANDS[command][0]) if command in COMMANDS else None
-    options = getattr(module, "TYPED", {}).get("".join(words[1:2]))
-    try:
-        return [*words, *typed.argv(data.decode("utf-8"), options)]
-    except UnicodeDecodeError:
-        raise UserError("what you typed is not UTF-8 text; type it again.") from None
+    action = "".join(words[1:2])
+    options = getattr(module, "TYPED", {}).get(action)
+    return [*words, *typed.argv(said.text, options, loose=action in getattr(module, "LOOSE", ()))]
 
 
 def run(argv: list[str], *, kind: type[argparse.ArgumentParser] = argparse.ArgumentParser) -> int:

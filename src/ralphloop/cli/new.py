@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import os
 import re
-import shutil
 import sys
 
 from ralphloop.cli.draft import Draft, from_text
@@ -59,7 +58,14 @@ def make(root: str, name: str, features: str, *, goal: str) -> str:
     """The folder of a new list."""
     _must_be_name(name)
     folder = _must_be_free(root, name)
-    _create(root, name, features, os.fsencode(goal).decode("utf-8", "surrogateescape") if goal else NO_GOAL)
+    goal = os.fsencode(goal).decode("utf-8", "surrogateescape") if goal else NO_GOAL
+    texts = {
+        "RALPH_PROMPT.md": prompt_text(name, goal),
+        "progress.txt": PROGRESS,
+        "feature_list.json": features,
+    }
+    # not among the loops: a folder with a list in it is one of them, whatever it is called
+    files.build_folder(folder, texts, beside=os.path.join(root, ".ralph"))
     return folder
 
 
@@ -90,26 +96,6 @@ def _read(path: str) -> tuple[str, str]:
         return name, data.decode("utf-8")
     except UnicodeDecodeError as error:
         raise UserError(f"{name} is not UTF-8 text (byte {error.start}); convert it first.") from None
-
-
-def _create(root: str, name: str, features: str, goal: str) -> None:
-    """Build the folder beside its place and move it there, so that it is whole or not there at all."""
-    loops = os.path.join(root, ".ralph", "loops")
-    spare = os.path.join(root, ".ralph", f".new-{name}-{os.getpid()}")
-    os.makedirs(loops, exist_ok=True)
-    os.mkdir(spare)
-    try:
-        _write(spare, "RALPH_PROMPT.md", prompt_text(name, goal))
-        _write(spare, "progress.txt", PROGRESS)
-        _write(spare, "feature_list.json", features)
-        os.rename(spare, os.path.join(loops, name))
-    except BaseException:
-        shutil.rmtree(spare, ignore_errors=True)
-        raise
-
-
-def _write(folder: str, name: str, text: str) -> None:
-    files.write_text(os.path.join(folder, name), text, mode=0o644)
 
 
 def prompt_text(name: str, goal: str) -> str:

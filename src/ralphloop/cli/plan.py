@@ -6,13 +6,14 @@ import argparse
 import os
 from collections.abc import Iterator
 
-from ralphloop.agents.presence import agent_in
 from ralphloop.cli import new
 from ralphloop.cli.choice import choose
 from ralphloop.cli.draft import Draft
 from ralphloop.cli.errors import UserError
 from ralphloop.cli.here import Here, here
 from ralphloop.cli.output import say, say_json
+from ralphloop.cli.spec import wording
+from ralphloop.cli.spec.parser import HELP
 from ralphloop.cli.start import look
 from ralphloop.domain.model import FEATURES, Task, TaskList
 from ralphloop.domain.prompt import cut
@@ -20,9 +21,9 @@ from ralphloop.hook.words import command
 from ralphloop.store import files, tasks
 from ralphloop.tasklists.registry import own_file
 from ralphloop.tasklists.source import Source
-from ralphloop.tasklists.spec_phase import free_name, slug
+from ralphloop.tasklists.spec_phase import free_name
 
-TYPED = {"": {"--name": 1, "--show": 0}}
+TYPED = {"": {**HELP, "--name": 1, "--show": 0, "--json": 0}}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -43,13 +44,15 @@ check is run: `ralphloop start NAME` does that, after it has shown you the comma
 
 def run(args: argparse.Namespace) -> int:
     place = here()
-    goal = " ".join(args.goal).strip()
+    goal = wording.whole(args.goal).strip()
     if args.show:
         return _show(args, place, choose(place, goal or None))
     if not goal:
         raise UserError("plan needs a goal: `ralphloop plan 'what is to be built'`; --show shows a list.")
     root = place.project
-    name = args.name or free_name(slug(goal) or "plan", files.names(os.path.join(root, ".ralph", "loops")))
+    name = args.name or free_name(
+        wording.slug(goal) or "plan", files.names(os.path.join(root, ".ralph", "loops"))
+    )
     folder = new.make(root, name, Draft().text, goal=goal)
     _tell(args, place, name=name, folder=os.path.relpath(folder))
     return 0
@@ -79,7 +82,7 @@ def _show(args: argparse.Namespace, place: Here, source: Source) -> int:
         _show_task(task)
     for doubt in odd:
         say(f"! {doubt}")
-    inside = agent_in(place.env) and source.layout == FEATURES
+    inside = place.session is not None and source.layout == FEATURES
     begin = f"/ralphloop:start {source.name}" if inside else f"ralphloop start {source.name}"
     say("", f"Nothing is started. `{begin}` shows these commands again and asks before any of them may run.")
     return 0

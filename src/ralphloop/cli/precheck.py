@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import os
-import shlex
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from ralphloop.agents import claude, registration
-from ralphloop.agents.registration import PLUGINS, Settings
+from ralphloop.agents.registration import PLUGINS
+from ralphloop.cli import cap
 from ralphloop.cli.here import Here
-from ralphloop.domain.model import Limits
-from ralphloop.hook.words import client_cap
-from ralphloop.store import files
+from ralphloop.cli.setup import Setup, look
 from ralphloop.tasklists.registry import own_file
 from ralphloop.tasklists.source import Source
-
-PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-CAP = "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP"
 
 
 class Check(NamedTuple):
@@ -29,21 +24,15 @@ class Check(NamedTuple):
 
 
 def run(place: Here, source: Source, *, launching: bool = False) -> list[Check]:
-    settings = settings_at(place, source.root)
-    hook = _hook(settings, source.layout, launching=launching)
-    return [_client(place), hook, writable(source), cap(place.env, settings)]
-
-
-def settings_at(place: Here, root: str) -> list[Settings]:
-    """The client's settings for a session in this project or this folder, those that win last."""
-    folders = (root, os.path.realpath(place.cwd))
-    paths = registration.settings_paths(registration.config_folder(place.env), folders)
-    return registration.load(paths, files.read_text)
+    """What is worth a line; of the cap only what is wrong with it."""
+    setup = look(place, source.root)
+    hook = _hook(setup, source.layout, launching=launching)
+    return [_client(place), hook, writable(source), *_cap(place, setup)]
 
 
 def is_registered(place: Here, source: Source) -> bool:
-    """Whether some settings name our Stop hook, or the plugin of this layout."""
-    return _names_hook(settings_at(place, source.root), source.layout)
+    """Whether a session here gets our hook for this list without our doing."""
+    return look(place, source.root).serves(source.layout)
 
 
 def _client(place: Here) -> Check:
@@ -52,33 +41,15 @@ def _client(place: Here) -> Check:
     return Check("client", False, "`claude` is not on PATH: install Claude Code before you go on.")
 
 
-def _hook(settings: list[Settings], layout: str, *, launching: bool) -> Check:
-    if registration.switched_off(settings) is not None:
+def _hook(setup: Setup, layout: str, *, launching: bool) -> Check:
+    if registration.switched_off(setup.settings) is not None:
         return Check("hook", False, "hooks are off; remove `disableAllHooks` from your settings.", fatal=True)
-    if _names_hook(settings, layout):
+    if setup.serves(layout):
         return Check("hook", True, "The Stop hook is registered.")
     if launching:
         return Check("hook", True, "The Stop hook is passed to the client.")
-    return Check("hook", False, f"no settings register the Stop hook: {_bring_it(PLUGINS[layout])}.")
-
-
-def _names_hook(settings: list[Settings], layout: str) -> bool:
-    if any(name.split("@")[0] == PLUGINS[layout] for name in registration.enabled_plugins(settings)):
-        return True
-    commands = (
-        registration.command_of(entry)
-        for each in settings
-        for entry in registration.entries(each.data, "Stop")
-    )
-    return any(registration.is_ours(line) and layout in registration.layouts_of(line) for line in commands)
-
-
-def _bring_it(plugin: str) -> str:
-    """How a session gets the hook: with --launch, or with the plugin where its folder is at hand."""
-    folder = os.path.normpath(os.path.join(PACKAGE, "..", "..", "plugins", plugin))
-    if not os.path.isdir(folder):
-        return "cancel it and start with --launch, which brings the hook along"
-    return f"begin the session with `claude --plugin-dir {shlex.quote(folder)}` (or use --launch next time)"
+    ways = f"run `ralphloop install`, use --launch, or install the plugin {PLUGINS[layout]}"
+    return Check("hook", False, f"no session here gets the Stop hook: {ways}.")
 
 
 def writable(source: Source) -> Check:
@@ -89,15 +60,7 @@ def writable(source: Source) -> Check:
     return Check("writable", False, told)
 
 
-def cap(env: Mapping[str, str], settings: Iterable[Settings]) -> Check:
-    """The client ends a turn after this many plain replies in a row; ours must come first."""
-    most = client_cap(env)
-    for each in settings:
-        said = each.data.get("env")
-        if isinstance(said, dict) and CAP in said:
-            most = client_cap({CAP: str(said[CAP])})
-    if 0 < most <= Limits().no_progress:
-        return Check("cap", False, f"{CAP}={most} lets the client end a turn early: unset it.")
-    return Check(
-        "cap", True, f"The client blocks up to {most} plain replies." if most > 0 else "No block cap."
-    )
+def _cap(place: Here, setup: Setup) -> Iterator[Check]:
+    value = cap.set_in(place.env, setup.settings)
+    if cap.is_low(value):
+        yield Check("cap", False, f"{cap.told(value)}; {cap.REPAIR}.")

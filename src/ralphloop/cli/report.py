@@ -10,6 +10,7 @@ import time
 from ralphloop.cli import exit_code
 from ralphloop.cli.here import here, pick
 from ralphloop.cli.output import say
+from ralphloop.cli.person import require_person
 from ralphloop.store import files
 from ralphloop.views.report import Report, report_of
 from ralphloop.views.report_html import html
@@ -33,7 +34,10 @@ examples:
 
 
 def run(args: argparse.Namespace) -> int:
-    loop = pick(here(writes=False), args.name)
+    place = here(writes=False)
+    if args.output is not None:
+        require_person(place.env, "a file of your choice")
+    loop = pick(place, args.name)
     report = report_of(loop, now=time.time())
     code = exit_code.of(report.view.state, report.view.outcome)
     text = _rendered(report, args.format, code)

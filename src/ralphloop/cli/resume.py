@@ -43,23 +43,27 @@ attempts and the time stays used up there.
 def run(args: argparse.Namespace) -> int:
     place = here()
     loop = pick(place, args.name)
+    go_on(place, loop, limits=allowance.given(args), owner=_owner(args, place, loop))
+    return 0
+
+
+def go_on(place: Here, loop: LoopFiles, *, limits: dict[str, float], owner: str | None) -> None:
+    """Take up a loop that rests, for this session; limits that are not given stay."""
     try:
         with loop.lock(wait_s=WAIT_S):
-            return _resume(args, place, loop)
+            _go_on(place, loop, limits=limits, owner=owner)
     except BusyError:
         raise UserError(f"the loop {loop.record.name} is busy with a stop; try again in a moment.") from None
 
 
-def _resume(args: argparse.Namespace, place: Here, loop: LoopFiles) -> int:
+def _go_on(place: Here, loop: LoopFiles, *, limits: dict[str, float], owner: str | None) -> None:
     state, record = state_of(loop), loop.record
     must_go_on(loop, state)
-    limits = allowance.given(args)
     _check_limits(limits, place, loop, state)
-    owner = _owner(args, place, loop)
     if state.live and owner == record.session and not limits and not loop.request():
         gone = f"if its session is gone, `ralphloop resume {record.name} --adopt` takes it over."
         say(f"{record.name} is {state.state} already; {gone}")
-        return 0
+        return
     if owner and (other := place.owned_by(owner)) and other.record.id != record.id:
         raise _taken(other.record.id, other.record.name)
     if owner != record.session:
@@ -73,7 +77,6 @@ def _resume(args: argparse.Namespace, place: Here, loop: LoopFiles) -> int:
     if pins.has_edits(loop):
         told = f"run `ralphloop approve {record.name}` to keep your changes, or the next stop puts them back"
         say(f"! The list has other criteria than it began with: {told}.")
-    return 0
 
 
 def _check_limits(limits: dict[str, float], place: Here, loop: LoopFiles, state: LoopState) -> None:
@@ -132,7 +135,10 @@ def _told(place: Here, loop: LoopFiles, state: LoopState) -> str:
     limit = "iteration " + turns(state.iteration, loop.record.limits.iterations, " of ")
     if not owner:
         return f"{name} goes on ({limit}) in the next session started here, or that gets its prompt."
-    told = f"{name} goes on ({limit}): send session {owner} any message."
-    if place.session and place.session != owner:
+    told = f"{name} goes on ({limit})"
+    if place.session == owner:
+        return f"{told}: its next task comes when this turn ends."
+    told += f": send session {owner} any message."
+    if place.session:
         told += f" `ralphloop resume {name} --adopt` takes it over for this session instead."
     return told

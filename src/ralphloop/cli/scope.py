@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TypeVar
 
 from ralphloop.agents import registration, settings
 from ralphloop.cli.errors import UserError
 from ralphloop.cli.here import Here
 from ralphloop.cli.person import require_person
-from ralphloop.store.installs import SettingsFile
+from ralphloop.store import installs
+from ralphloop.store.installs import ChangedError, SettingsFile
 from ralphloop.store.lock import BusyError
+
+T = TypeVar("T")
 
 LOCAL, PROJECT, USER = "local", "project", "user"
 AGENTS = ("claude",)
@@ -30,19 +34,28 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 @contextmanager
 def opened(place: Here, scope: str) -> Iterator[SettingsFile]:
-    """The scope's settings file, for the person, while no other process changes one."""
+    """The scope's settings file, for the person, while no other process of ours changes one."""
     require_person(place.env, "a change of the client's settings")
-    root = "" if scope == USER else place.project
-    file = SettingsFile(_path(place, scope), place.env, root=root)
+    file = SettingsFile(_path(place, scope), place.env, root="" if scope == USER else place.project)
+    must_stay(file)
+    usable_text(file)  # refused before anything is written, a lock included
+    with locked(file):
+        yield file
+
+
+def must_stay(file: SettingsFile) -> None:
     if file.leads_out:
         raise UserError(
             f"{file.path} is a link that leads out of the project, to {file.place}; "
-            "put a file of its own there, or choose --scope user."
+            "put a file of its own there, or change that one yourself."
         )
-    usable_text(file)  # refused before anything is written, a lock included
+
+
+@contextmanager
+def locked(file: SettingsFile) -> Iterator[None]:
     try:
         with file.lock():
-            yield file
+            yield
     except BusyError:
         raise UserError("another ralphloop changes settings right now; try again in a moment.") from None
 
@@ -75,7 +88,17 @@ def recorded(file: SettingsFile) -> settings.Ours | None:
         return None
 
 
-def cannot_write(file: SettingsFile, error: OSError) -> UserError:
+def settled(file: SettingsFile, work: Callable[[], T]) -> T:
+    """Do it on the file as it is, again if another program changes it meanwhile."""
+    try:
+        return installs.settled(work)
+    except ChangedError:
+        raise UserError(f"another program keeps changing {file.path}; try again in a moment.") from None
+    except OSError as error:
+        raise _cannot_write(file, error) from None
+
+
+def _cannot_write(file: SettingsFile, error: OSError) -> UserError:
     where = error.filename or file.path
     return UserError(
         f"{file.path} cannot be written ({where}: {error.strerror or error}), and stays as it was; "

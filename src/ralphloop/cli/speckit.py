@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import argparse
 import os
+from functools import partial
 
 from ralphloop.cli.errors import UserError
 from ralphloop.cli.here import Here, here
-from ralphloop.cli.output import say, say_json
-from ralphloop.cli.spec import creation, ending, execution, overview, step, wording
-from ralphloop.cli.spec.catalogue import Specs, must_stay, specs_here
-from ralphloop.cli.spec.kind import SPECKIT_KIND, Spec
+from ralphloop.cli.output import say
+from ralphloop.cli.spec import actions, creation, ending, execution, overview, state_file, step, wording
+from ralphloop.cli.spec.catalogue import Specs, specs_here
+from ralphloop.cli.spec.kind import SPECKIT_KIND, Spec, must_stay
 from ralphloop.cli.spec.parser import (
     HELP,
     Action,
@@ -21,7 +22,6 @@ from ralphloop.cli.spec.parser import (
     text_option,
 )
 from ralphloop.store import files
-from ralphloop.store.shelf import Shelf
 from ralphloop.tasklists import spec_phase
 
 KIND = SPECKIT_KIND
@@ -32,7 +32,7 @@ TYPED = {**dict.fromkeys(KIND.steps, HELP), "start": HELP, "constitution": HELP}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    add_actions(parser, "speckit", ACTIONS)
+    add_actions(parser, "speckit", actions=ACTIONS)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -44,15 +44,15 @@ def _start(args: argparse.Namespace) -> int:
     place = here()
     specs = specs_here(KIND, place, inside=bool(text))
     if text and not (len(text.split()) == 1 and specs.named(text)):
-        return _create(place, specs, args.text)
+        return _create(place, specs, words=args.text)
     if text:
-        return ending.switch(place, specs, text)
-    _tell_constitution(specs)
+        return ending.switch(place, specs, name=text)
     spec = specs.current()
     if spec is not None:
         overview.tell(place, spec)
     else:
         say(BEGIN)
+    _tell_constitution(specs)
     return 0
 
 
@@ -85,23 +85,23 @@ def _constitution(args: argparse.Namespace) -> int:
 def _specify(args: argparse.Namespace) -> int:
     place = here()
     if wording.whole(args.text).strip():
-        return _create(place, specs_here(KIND, place, inside=True), args.text)
+        return _create(place, specs_here(KIND, place, inside=True), words=args.text)
     specs = specs_here(KIND, place)
     if specs.current() is None:
         raise UserError(f"say what the feature shall do: `{KIND.typed('specify', 'Let people log in')}`")
-    step.begin(place, specs, "specify")
+    step.begin(place, specs, action="specify")
     return 0
 
 
-def _create(place: Here, specs: Specs, words: list[str]) -> int:
-    named = wording.guessed(words, taken=(), fallback="feature")
-    old = specs.before()
-    with Shelf(specs.root, place.env).lock():  # two at once must not take one number
+def _create(place: Here, specs: Specs, *, words: list[str]) -> int:
+    named = wording.guessed(words, taken=(), word=KIND.word)
+    with state_file.alone(specs.root, place):  # two at once must not take one number
+        old = specs.before()
         spec = _numbered(specs, named)
     _tell_constitution(specs)
     if old is not None:
-        ending.tell_left(place, old)
-    step.tell(place, spec, "specify")
+        ending.tell_left(place, old, specs=specs)
+    step.tell(place, spec, action="specify")
     if not named.goal:
         say("! It has no goal yet: ask the person for it and write it into the notes first.")
     return 0
@@ -119,47 +119,18 @@ def _numbered(specs: Specs, named: wording.Named) -> Spec:
     )
 
 
-def _step(args: argparse.Namespace) -> int:
-    place = here()
-    step.begin(place, specs_here(KIND, place), args.action, text=wording.whole(args.text))
-    return 0
-
-
 def _checklist(args: argparse.Namespace) -> int:
     place, text = here(), wording.whole(args.text)
     writes = os.path.join("checklists", (wording.slug(text) or CHECKLIST) + ".md")
-    step.begin(place, specs_here(KIND, place), "checklist", text=text, writes=writes)
+    step.begin(place, specs_here(KIND, place), action="checklist", text=text, writes=writes)
     return 0
 
 
-def _implement(args: argparse.Namespace) -> int:
-    place = here()
-    spec = specs_here(KIND, place).must_have_current()
-    return execution.implement(place, spec, execution.wish_of(args))
-
-
-def _status(args: argparse.Namespace) -> int:
-    place = here(writes=False)
-    found = overview.all_standings(place, specs_here(KIND, place))
-    if args.json:
-        say_json({"features": [standing.to_json(current=current) for standing, current in found]})
-        return 0
-    overview.table(found)
-    if not found:
-        say(BEGIN)
-    return 0
-
-
-def _switch(args: argparse.Namespace) -> int:
-    place = here()
-    return ending.switch(place, specs_here(KIND, place), args.name)
-
-
-def _cancel(args: argparse.Namespace) -> int:
-    place = here()
-    return ending.cancel(place, specs_here(KIND, place), args.name)
-
-
+_phase = partial(actions.phase, KIND)
+_implement = partial(actions.implement, KIND)
+_status = partial(actions.status, KIND, begin=BEGIN)
+_switch = partial(actions.switch, KIND)
+_cancel = partial(actions.cancel, KIND)
 _ADDS = text_option("what you want to say about it")
 ACTIONS = {
     "start": Action("go on where the current feature stands, or begin one", _start,
@@ -169,10 +140,10 @@ ACTIONS = {
                            ("'test first, few dependencies'", "")),
     "specify": Action("make a feature and begin its specification", _specify,
                       text_option("what the feature shall do"), ("'Let people log in'",)),
-    "clarify": Action("ask about what the specification leaves open", _step, _ADDS, ("",)),
-    "plan": Action("begin the technical plan", _step, _ADDS, ("", "'SQLite, no framework'")),
-    "tasks": Action("begin the list of tasks", _step, _ADDS, ("",)),
-    "analyze": Action("look whether the documents fit together", _step, _ADDS, ("",)),
+    "clarify": Action("ask about what the specification leaves open", _phase, _ADDS, ("",)),
+    "plan": Action("begin the technical plan", _phase, _ADDS, ("", "'SQLite, no framework'")),
+    "tasks": Action("begin the list of tasks", _phase, _ADDS, ("",)),
+    "analyze": Action("look whether the documents fit together", _phase, _ADDS, ("",)),
     "checklist": Action("write a checklist for the specification", _checklist,
                         text_option("what it is about"), ("security", "")),
     "implement": Action("run the tasks in a loop", _implement, execution.add_options,

@@ -4,13 +4,24 @@ from __future__ import annotations
 
 import argparse
 import os
+from functools import partial
 from typing import Any
 
 from ralphloop.cli.errors import UserError
 from ralphloop.cli.here import here
-from ralphloop.cli.output import say, say_json
-from ralphloop.cli.spec import creation, ending, execution, overview, step, triage, wording
-from ralphloop.cli.spec.catalogue import SETTINGS, Specs, specs_here
+from ralphloop.cli.output import say
+from ralphloop.cli.spec import (
+    actions,
+    creation,
+    ending,
+    execution,
+    overview,
+    state_file,
+    step,
+    triage,
+    wording,
+)
+from ralphloop.cli.spec.catalogue import Specs, specs_here
 from ralphloop.cli.spec.kind import GRANULARITIES, SPECUM_KIND
 from ralphloop.cli.spec.parser import (
     HELP,
@@ -34,10 +45,11 @@ TYPED = {
     **dict.fromkeys(KIND.steps, HELP),
     "triage": {"--spec": 1, "--after": 1, **HELP},
 }
+LOOSE = ("new", "start")  # a name stands in front, and options behind it are options
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    add_actions(parser, "specum", ACTIONS)
+    add_actions(parser, "specum", actions=ACTIONS)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -77,27 +89,25 @@ def _create(args: argparse.Namespace, named: wording.Named) -> int:
     wording.must_be_name(named.name, word=KIND.word)
     place = here()
     specs = specs_here(KIND, place, inside=True)
-    home = _home(specs, args.specs_dir)
-    old = specs.before()
-    folder = os.path.join(home, named.name)
-    state = _state(args, specs, folder)
-    spec = creation.create(
-        specs, folder, goal=named.goal, state=state, quick=place if state["quickMode"] else None
-    )
-    if state["quickMode"]:
+    folder = os.path.join(_home(specs, args.specs_dir), named.name)
+    with state_file.alone(specs.root, place):
+        old, state = specs.before(), _state(args, specs, folder=folder)
+        quick = place if state["quickMode"] else None
+        spec = creation.create(specs, folder, goal=named.goal, state=state, quick=quick)
+    if quick:
         who = "this session" if place.session else "the next session started here"
         say(f"Quick mode: a loop keeps {who} going through the phases.")
     if "epicName" in state:
-        triage.begin(place, specs, spec)
+        triage.begin(place, specs, spec=spec)
     if old is not None:
-        ending.tell_left(place, old)
-    step.tell(place, spec, "research")
+        ending.tell_left(place, old, specs=specs)
+    step.tell(place, spec, action="research")
     if not named.goal:
         say("! It has no goal yet: ask the person for it and write it into the notes first.")
     return 0
 
 
-def _state(args: argparse.Namespace, specs: Specs, folder: str) -> dict[str, Any]:
+def _state(args: argparse.Namespace, specs: Specs, *, folder: str) -> dict[str, Any]:
     default = [value.lower() for value in specs.settings.get("quick_mode_default", [])]
     quick = args.quick or default == ["true"]
     state: dict[str, Any] = {
@@ -119,8 +129,7 @@ def _home(specs: Specs, wanted: str | None) -> str:
     if found in known:
         return str(found)
     named = ", ".join(os.path.relpath(folder, specs.root) for folder in known)
-    settings = SETTINGS.format(KIND.layout)
-    raise UserError(f"{wanted} is not one of `specs_dirs` ({named}); add it in {settings} first.")
+    raise UserError(f"{wanted} is not one of `specs_dirs` ({named}); add it in {KIND.settings} first.")
 
 
 def _start(args: argparse.Namespace) -> int:
@@ -135,10 +144,10 @@ def _start(args: argparse.Namespace) -> int:
         if args.quick:
             fresh = KIND.typed("start", "--fresh", text, "--quick")
             raise UserError(f"{text} exists already, and --quick is for a new spec; `{fresh}` makes one.")
-        return ending.switch(place, specs, text)
+        return ending.switch(place, specs, name=text)
     home = _home(specs, args.specs_dir)
     taken = set(files.names(home))
-    named = wording.guessed(args.text, taken=taken, fallback="spec")
+    named = wording.guessed(args.text, taken=taken, word="spec")
     if args.fresh:
         named = named._replace(name=spec_phase.free_name(named.name, taken))
     return _create(args, named)
@@ -157,45 +166,6 @@ def _where() -> int:
     elif spec is None:
         say(BEGIN)
     return 0
-
-
-def _phase(args: argparse.Namespace) -> int:
-    place = here()
-    step.begin(place, specs_here(KIND, place), args.action, text=wording.whole(args.text))
-    return 0
-
-
-def _implement(args: argparse.Namespace) -> int:
-    place = here()
-    spec = specs_here(KIND, place).must_have_current()
-    return execution.implement(place, spec, execution.wish_of(args))
-
-
-def _status(args: argparse.Namespace) -> int:
-    place = here(writes=False)
-    specs = specs_here(KIND, place)
-    found = overview.all_standings(place, specs)
-    epic = triage.current(specs, specs.home)
-    if args.json:
-        rows = [standing.to_json(current=current) for standing, current in found]
-        say_json({"specs": rows, "epic": epic and epic.to_json()})
-        return 0
-    overview.table(found)
-    if epic is not None:
-        triage.tell(epic)
-    if not found and epic is None:
-        say(BEGIN)
-    return 0
-
-
-def _switch(args: argparse.Namespace) -> int:
-    place = here()
-    return ending.switch(place, specs_here(KIND, place), args.name)
-
-
-def _cancel(args: argparse.Namespace) -> int:
-    place = here()
-    return ending.cancel(place, specs_here(KIND, place), args.name)
 
 
 def _triage_options(parser: argparse.ArgumentParser) -> None:
@@ -217,12 +187,17 @@ def _triage(args: argparse.Namespace) -> int:
     place = here()
     specs = specs_here(KIND, place, inside=bool(text))
     if text:
-        return triage.create(place, specs, args.text)
+        return triage.create(place, specs, text=args.text)
     if args.spec:
-        return triage.add(place, specs, args.spec, waits_for=args.after)
+        return triage.add(place, specs, name=args.spec, waits_for=args.after)
     return triage.show(specs)
 
 
+_phase = partial(actions.phase, KIND)
+_implement = partial(actions.implement, KIND)
+_status = partial(actions.status, KIND, begin=BEGIN)
+_switch = partial(actions.switch, KIND)
+_cancel = partial(actions.cancel, KIND)
 _ADDS = text_option("what you want to say about it")
 ACTIONS = {
     "start": Action("go on where the current spec stands, or begin one", _start, _start_options,

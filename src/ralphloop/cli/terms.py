@@ -10,9 +10,10 @@ from ralphloop.cli import allowance, consent
 from ralphloop.cli.errors import UserError
 from ralphloop.cli.here import Here, last_over
 from ralphloop.cli.person import require_person
-from ralphloop.domain.model import COMPLETE, TaskList
+from ralphloop.domain.limits import iteration_limit
+from ralphloop.domain.model import COMPLETE, FEATURES, Limits, TaskList
 from ralphloop.evidence import globs
-from ralphloop.store import approvals, files, pins, tasks
+from ralphloop.store import approvals, arming, files, pins, tasks
 from ralphloop.store.loop import LoopFiles
 from ralphloop.store.shelf import Shelf
 from ralphloop.tasklists import feature_list
@@ -30,18 +31,31 @@ def of_loop_before(
 ) -> tuple[LoopFiles | None, dict[str, float]]:
     """An agent may begin anew what it cancelled, on the same terms: the loop before, and its limits, lowered
     where that was asked for."""
-    before = last_over(place, source) if agent_in(place.env) else None
-    if before is None or state_of(before).outcome == COMPLETE:
+    if not agent_in(place.env):
         return None, limits
-    higher = allowance.raised(before.record.limits, limits)
+    before = last_over(place, source)
+    is_new = before is None or state_of(before).outcome == COMPLETE
+    higher = allowance.raised(_usual(source) if before is None or is_new else before.record.limits, limits)
     if higher:
         require_person(place.env, f"a higher limit ({', '.join(higher)})")
+    if before is None or is_new:
+        return None, limits
     pinned = pins.pinned(before)
     texts = tasks.read_source(source)[1]
     if pinned is not None and pins.weakened(source.layout, pinned, texts):
         require_person(place.env, f"a loop over {source.name} with other criteria than before")
     kept = {name: value for name, value in before.record.limits.to_json().items() if value}
     return before, {**kept, **limits}
+
+
+def _usual(source: Source) -> Limits:
+    """What holds where nobody asked for anything else."""
+    try:
+        listed = tasks.parse_source(source)
+    except (ValueError, OSError):
+        return Limits()
+    most = iteration_limit(len(listed.tasks), [source.max_iterations, listed.max_iterations])
+    return Limits(iterations=most if source.layout == FEATURES else min(most, arming.UNPLANNED))
 
 
 def carry_over(loop: LoopFiles, before: LoopFiles) -> None:

@@ -4,23 +4,48 @@ from __future__ import annotations
 
 import re
 import shlex
+import time
 from collections.abc import Mapping
 
 from ralphloop.cli.errors import UserError
+from ralphloop.domain.model import PLUGINS, SPECKIT, SPECUM
+from ralphloop.store import typed
+from ralphloop.store.typed import Typed
 
 # of a command's action: its options, each with the number of values that follow
 Options = Mapping[str, int]
 _WORD = re.compile(r"\S+")
 
 
-def argv(text: str, options: Options | None) -> list[str]:
-    """The words of a typed text. With `options` it is free text: those are taken from its two ends, and what
-    lies between stays one word, byte by byte."""
+def taken(words: list[str], env: Mapping[str, str]) -> Typed:
+    """What was typed behind the slash command whose prompt calls us with these words."""
+    first, action = [*words, "", ""][:2]
+    spec = f"ralph-{first}:{action}" if first in (SPECUM, SPECKIT) else ""
+    commands = [spec] if spec else [f"{plugin}:{first}" for plugin in PLUGINS.values()]
+    session = env.get("CLAUDE_CODE_SESSION_ID") or ""
+    found = typed.take(env, session, commands=commands, now=time.time()) if session else None
+    if found is None:
+        raise UserError(
+            f"what stands behind /{commands[0]} did not arrive: the plugin's hooks do not run in this "
+            "session. `ralphloop doctor` tells why; the same command works in a terminal."
+        )
+    return found
+
+
+def argv(text: str, options: Options | None, *, loose: bool = False) -> list[str]:
+    """The words of a typed text. With `options` it is free text: those in front of it are taken, and the rest
+    stays one word, byte by byte. `loose` takes them also from behind its first word, a name, and its end."""
     if options is None:
         return _words(text)
-    taken, rest = _from_front(text, options)
-    behind, rest = _from_back(rest, options)
-    return [*taken, *behind, "--", rest] if rest else [*taken, *behind]
+    found, rest = _from_front(text, options)
+    if loose:
+        first = rest.split(None, 1)[0] if rest else ""
+        within, after = _from_front(rest[len(first) :], options)
+        if within:
+            rest = f"{first} {after}".strip()
+        behind, rest = _from_back(rest, options)
+        found += [*within, *behind]
+    return [*found, "--", rest] if rest else found
 
 
 def _words(text: str) -> list[str]:
@@ -44,7 +69,8 @@ def _from_front(text: str, options: Options) -> tuple[list[str], str]:
 
 def _from_back(text: str, options: Options) -> tuple[list[str], str]:
     """The longest end of the text that is nothing but options."""
-    found = list(_WORD.finditer(text))
+    most = sum(1 + count for count in options.values())
+    found = list(_WORD.finditer(text))[-most:] if most else []
     for at, word in enumerate(found):
         behind = [match.group() for match in found[at:]]
         if _are_options(behind, options):

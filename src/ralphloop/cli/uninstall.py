@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from functools import partial
 
 from ralphloop.agents import settings
 from ralphloop.agents.settings import Removed
@@ -28,14 +29,9 @@ Loops and task lists stay as they are; without the hooks no agent is sent on.
 def run(args: argparse.Namespace) -> int:
     place = here()
     with scope.opened(place, args.scope) as file:
-        before = scope.usable_text(file)
-        removed = _removed(file, before)
-        text = _rest(file, removed) if before is not None else None
-        keeps_backup = _write(file, text)
-    is_gone = before is not None and text is None
+        removed, is_gone, backup = scope.settled(file, partial(_uninstall, file))
     if args.json:
-        backup = file.backup if keeps_backup else None
-        told = {"removed": removed.gone, "left": removed.left, "file_gone": is_gone, "backup": backup}
+        told = {"removed": removed.gone, "left": removed.left, "file_gone": is_gone, "backup": backup or None}
         say_json({"scope": args.scope, "path": file.path, **told})
         return 0
     path = shown(file.path, place.cwd)
@@ -47,9 +43,17 @@ def run(args: argparse.Namespace) -> int:
         say(f"{path} held nothing else and is gone.")
     if removed.left:
         say(f"! Nothing tells whether these are yours, so they stay in {path}: {', '.join(removed.left)}")
-    if keeps_backup:
-        say(f"The file as it was before the first install: {shown(file.backup, place.cwd)}")
+    if backup:
+        say(f"The file as it was before the first install: {shown(backup, place.cwd)}")
     return 0
+
+
+def _uninstall(file: SettingsFile) -> tuple[Removed, bool, str]:
+    """What was taken out, whether the file is gone, and the backup that stays."""
+    before = scope.usable_text(file)
+    removed = _removed(file, before)
+    text = _rest(file, removed) if before is not None else None
+    return removed, before is not None and text is None, file.uninstall(before, text)
 
 
 def _removed(file: SettingsFile, before: str | None) -> Removed:
@@ -65,11 +69,3 @@ def _rest(file: SettingsFile, removed: Removed) -> str | None:
         return removed.text
     began = record[BEGAN]
     return began if isinstance(began, str) else None
-
-
-def _write(file: SettingsFile, text: str | None) -> bool:
-    """Whether a backup stays."""
-    try:
-        return file.uninstall(text)
-    except OSError as error:
-        raise scope.cannot_write(file, error) from None

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
+import re
 import shutil
 import signal
+import stat
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import FrameType
 
 API_KEY = "dummy-key-of-the-scripted-model"
+OLD_S = 600.0
 TERMINATIONS = (signal.SIGTERM, signal.SIGHUP)
 
 
@@ -26,6 +31,38 @@ def scratch_folder(prefix: str, *, keep: bool = False) -> Iterator[Path]:
         finally:
             if not keep:
                 _remove(folder)
+
+
+def remove_old(prefix: str) -> None:
+    """Remove what killed processes of this user left, in folders called by the prefix and a process id."""
+    named = re.compile(re.escape(prefix) + r"(\d+)-.+")
+    for folder in Path(tempfile.gettempdir()).glob(prefix + "*"):
+        found = named.fullmatch(folder.name)
+        if found and is_gone(int(found[1])) and _is_old(folder):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def is_gone(pid: int) -> bool:
+    """Whether no process has this id any more."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
+    except (OSError, OverflowError):
+        return False
+    return False
+
+
+def _is_old(folder: Path) -> bool:
+    """A process of another container, which has no id here, may be at work in a younger one."""
+    with contextlib.suppress(OSError):
+        found = folder.lstat()
+        return (
+            stat.S_ISDIR(found.st_mode)
+            and found.st_uid == os.getuid()
+            and time.time() - found.st_mtime > OLD_S
+        )
+    return False
 
 
 @contextlib.contextmanager

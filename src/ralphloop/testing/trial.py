@@ -18,10 +18,12 @@ from typing import Any
 from ralphloop.domain.model import COMPLETE, FEATURES, SPECUM
 from ralphloop.hook.find import locate
 from ralphloop.store import arming, shelf
+from ralphloop.testing.leash import leash
 from ralphloop.testing.model_server import ModelServer
 from ralphloop.testing.reply import Reply, call, text
-from ralphloop.testing.scratch import client_env, interrupts_held, scratch_folder, trust
+from ralphloop.testing.scratch import client_env, interrupts_held, remove_old, scratch_folder, trust
 
+PREFIX = "ralphloop-doctor-"
 DEADLINE_S = 60.0
 GRACE_S = 3.0
 TAIL = 3  # lines of the client that a failure shows
@@ -66,7 +68,8 @@ def prove(
     deadline_s: float = DEADLINE_S,
 ) -> Trial:
     """Run the client in a home of its own; `python` is the interpreter that is recorded for the hook."""
-    with scratch_folder("ralphloop-doctor-") as folder:
+    remove_old(PREFIX)
+    with scratch_folder(f"{PREFIX}{os.getpid()}-") as folder:
         home, root = folder / "home", folder / "project"
         session = str(uuid.uuid4())
         with interrupts_held() as let_go, ModelServer(_script(layout)) as server:
@@ -158,12 +161,13 @@ def _run(
         except OSError as error:
             errors.write(str(error).encode())
             return None
-        try:
-            process.communicate(PROMPT.encode(), timeout=deadline_s)
-        except subprocess.TimeoutExpired:
-            return None
-        finally:
-            _end(process)
+        with leash(process.pid, grace_s=GRACE_S):
+            try:
+                process.communicate(PROMPT.encode(), timeout=deadline_s)
+            except subprocess.TimeoutExpired:
+                return None
+            finally:
+                _end(process)
     return process.returncode
 
 

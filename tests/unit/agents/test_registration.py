@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from ralphloop.agents.registration import Settings
 from ralphloop.domain.model import LAYOUTS
 
 EVENTS = tuple(claude.EVENTS)
+PLUGINS = Path(__file__).resolve().parents[3] / "plugins"
 COMMAND = claude.hook_command("/opt/with space/ralphloop")
 GUARD = "/opt/with space/ralphloop/hook/guard.sh"
 
@@ -131,29 +133,54 @@ def test_a_later_file_can_switch_a_plugin_off(files: list[Settings], enabled: di
 
 
 @pytest.mark.parametrize(
-    ("entry", "layouts", "guard"),
+    ("folder", "layouts"),
     [
-        ({"command": COMMAND}, LAYOUTS, GUARD),
-        (
-            {"command": claude.hook_command("/opt/rl", layouts=("specum",))},
-            ("specum",),
-            "/opt/rl/hook/guard.sh",
-        ),
-        ({"command": "python3 /opt/rl/hook/launch.py settings"}, LAYOUTS, "/opt/rl/hook/launch.py"),
-        (
-            {"command": "python3", "args": ["/a b/hook/launch.py", "x", "speckit"]},
-            ("speckit",),
-            "/a b/hook/launch.py",
-        ),
-        ({"command": 'sh "$HOME/rl/hook/guard.sh"'}, LAYOUTS, ""),
-        ({"command": "echo 'unclosed; . /opt/hook/guard.sh"}, LAYOUTS, ""),
+        ("/opt/with space/ralphloop", LAYOUTS),
+        ("/opt/rl", ("specum",)),
+        ("/it's $(a) `place`; x", LAYOUTS[:2]),
     ],
 )
+@pytest.mark.parametrize("on", ["", "rl_on=prompt "])
 def test_a_hook_of_ours_is_known_with_its_layouts_and_its_file(
-    entry: dict[str, Any], layouts: tuple[str, ...], guard: str
+    folder: str, layouts: tuple[str, ...], on: str
 ) -> None:
-    (found,) = registered(stop(**entry))
-    assert (found.layouts, found.guard) == (tuple(layouts), guard)
+    (found,) = registered(stop(command=on + claude.hook_command(folder, layouts=layouts)))
+    assert (found.line.layouts, found.guard) == (layouts, folder + "/hook/guard.sh")
+
+
+TAIL = '; [ -r "$rl_guard" ] || exit 0; . "$rl_guard"'
+LOOKS_LIKE_OURS = [
+    "id > PWNED; : hook/guard.sh",
+    f"id; {COMMAND}",
+    f"{COMMAND}; id",
+    f"{COMMAND}\nid",
+    f" {COMMAND}",
+    f"XDG_STATE_HOME=. {COMMAND}",
+    f"rl_on=$(id) {COMMAND}",
+    COMMAND.replace("'/opt/with space", "$(id)'/opt/with space"),
+    COMMAND.replace("/opt/with space", "/opt/'$(id)'"),
+    COMMAND.replace("rl_as=settings", "rl_as=$(id)"),
+    COMMAND.replace("rl_as=settings", "rl_as=ralphloop"),
+    COMMAND.replace("features", "features;id"),
+    COMMAND.replace("features", "other"),
+    COMMAND.replace("guard.sh", "guard.sh.bak"),
+    f"rl_guard=ralphloop/hook/guard.sh rl_as=settings rl_layouts=features{TAIL}",
+    f"rl_guard=/a/hook/guard.sh id rl_as=settings rl_layouts=features{TAIL}",
+    f"rl_guard=/a/hook/guard.sh rl_as=settings rl_layouts=features; id{TAIL}",
+    f'rl_guard="${{CLAUDE_PLUGIN_ROOT}}/lib/hook/guard.sh" rl_as=settings rl_layouts=features{TAIL}',
+    "python3 -I -S /opt/rl/hook/launch.py settings",
+    'sh "$HOME/rl/hook/guard.sh"',
+]
+
+
+@pytest.mark.parametrize("command", LOOKS_LIKE_OURS)
+def test_what_is_not_our_command_line_from_end_to_end_is_not_ours(command: str) -> None:
+    assert registered(stop(command=command)) == []
+
+
+@pytest.mark.parametrize("more", [{"args": []}, {"type": "prompt"}, {"command": None}])
+def test_a_hook_that_runs_its_command_in_another_way_is_not_ours(more: dict[str, Any]) -> None:
+    assert registered(stop(**{"command": COMMAND, **more})) == []
 
 
 @pytest.mark.parametrize(
@@ -174,10 +201,9 @@ def test_what_is_not_our_stop_hook_is_no_registration(data: dict[str, Any]) -> N
 def test_a_registration_has_the_events_of_its_command_only() -> None:
     data = claude.hook_settings(COMMAND)
     data["hooks"]["Stop"][0]["hooks"].append({"type": "command", "command": "bell"})
-    data["hooks"]["SessionEnd"] = [{"hooks": [{"command": "bell"}]}]
+    data["hooks"]["SessionEnd"] = [{"hooks": [{"command": claude.hook_command("/elsewhere")}]}]
     (found,) = registered(data)
-    assert [*found.hooks] == [event for event in EVENTS if event != "SessionEnd"]
-    assert found.hooks["Stop"] == [{"hooks": [{"type": "command", "command": COMMAND, "timeout": 360}]}]
+    assert found.events == tuple(event for event in EVENTS if event != "SessionEnd")
 
 
 def test_the_same_command_twice_in_a_file_is_one_registration() -> None:
@@ -185,10 +211,12 @@ def test_the_same_command_twice_in_a_file_is_one_registration() -> None:
     assert len(registered({"hooks": {"Stop": [{"hooks": [entry, entry]}, {"hooks": [entry]}]}})) == 1
 
 
-HOOKS = json.dumps(
-    stop(command='rl_guard="${CLAUDE_PLUGIN_ROOT}/lib/hook/guard.sh" rl_layouts=features; . "$rl_guard"')
+PLUGIN_LINE = (
+    f'rl_guard="${{CLAUDE_PLUGIN_ROOT}}/lib/hook/guard.sh" rl_as=ralphloop rl_layouts=features{TAIL}'
 )
+HOOKS = json.dumps(stop(command=PLUGIN_LINE))
 MARKET = {"ralphloop": {"source": {"source": "directory", "path": "/market"}}}
+OUTSIDE = {"plugins": [{"name": "ralphloop", "source": "../elsewhere"}]}
 LISTING = {"plugins": [{"name": "ralphloop", "source": "./plugins/ralphloop"}]}
 
 
@@ -223,6 +251,13 @@ def row(path: str, project: str | None = None) -> dict[str, Any]:
             },
             "/market/plugins/ralphloop",
         ),
+        (
+            {
+                "/c/plugins/known_marketplaces.json": json.dumps(MARKET),
+                "/market/.claude-plugin/marketplace.json": json.dumps(OUTSIDE),
+            },
+            "",
+        ),
     ],
     ids=[
         "nothing",
@@ -232,6 +267,7 @@ def row(path: str, project: str | None = None) -> dict[str, Any]:
         "another project",
         "directory",
         "directory, not installed",
+        "directory, led out of it",
     ],
 )
 def test_a_plugin_is_looked_up_where_the_client_reads_it(files: dict[str, str], root: str) -> None:
@@ -253,3 +289,19 @@ def test_a_plugin_is_looked_up_where_the_client_reads_it(files: dict[str, str], 
 )
 def test_a_plugin_is_ours_by_its_marketplace_or_its_hook(name: str, hooks: str, ours: bool) -> None:
     assert plugins.Plugin(name, [], "/r", json.loads(hooks)).is_ours is ours
+
+
+@pytest.mark.parametrize("name", ["ralphloop", "ralph-specum", "ralph-speckit"])
+def test_every_hook_of_our_plugins_is_known_as_ours(name: str) -> None:
+    text = (PLUGINS / name / "hooks/hooks.json").read_text(encoding="utf-8")
+    plugin = plugins.Plugin(f"{name}@fork", [], "/r", json.loads(text))
+    assert plugin.runs_only_ours
+    (found,) = plugin.registrations(EVENTS)
+    assert (found.line.name, found.guard, found.events) == (name, "/r/lib/hook/guard.sh", EVENTS)
+
+
+@pytest.mark.parametrize("event", ["Stop", "PreToolUse"])
+def test_a_plugin_with_one_more_hook_does_not_run_only_ours(event: str) -> None:
+    data = stop(command=PLUGIN_LINE)
+    data["hooks"].setdefault(event, []).append({"hooks": [{"type": "command", "command": "id"}]})
+    assert not plugins.Plugin("ralphloop@ralphloop", [], "/r", data).runs_only_ours

@@ -167,17 +167,11 @@ def test_a_blank_text_becomes_an_object(text: str) -> None:
     assert after.endswith("}\n")
 
 
-OLD_ENTRIES = {
-    "the guard elsewhere": {"type": "command", "command": OLD.hook, "timeout": 5},
-    "the launcher": {"type": "command", "command": "python3 -I -S /old/hook/launch.py settings features"},
-    "the launcher, quoted": {"type": "command", "command": "python3 '/o ld/hook/launch.py' settings"},
-    "the launcher without a shell": {"command": "python3", "args": ["/old/hook/launch.py", "settings"]},
-}  # fmt: skip
+OLD_ENTRY = {"type": "command", "command": OLD.hook, "timeout": 5}
 
 
-@pytest.mark.parametrize("entry", OLD_ENTRIES.values(), ids=OLD_ENTRIES.keys())
-def test_an_old_entry_is_replaced_in_its_group_and_not_doubled(entry: dict) -> None:
-    other = GROUP["hooks"][0]
+def test_an_old_entry_is_replaced_in_its_group_and_not_doubled() -> None:
+    entry, other = OLD_ENTRY, GROUP["hooks"][0]
     group = {"matcher": "x", "hooks": [other, {**entry, "statusMessage": "mine"}]}
     text = json.dumps({"hooks": {"Stop": [GROUP, group, {"hooks": [entry]}]}}, indent=2)
     done = settings.install(text, WANTED)
@@ -203,7 +197,9 @@ FOREIGN = [
     "rl_guard=/p/hook/guard.sh rl_as=ralphloop; . x",  # a plugin's
     "/somebody/hook/guard.sh",
     "echo rl_as=settings",
-    "python3 /x/hook/launch.py",
+    "python3 -I -S /old/hook/launch.py settings features",
+    f"echo 1; {OLD.hook}",
+    f"{OLD.hook}; echo 1",
 ]
 
 
@@ -369,3 +365,11 @@ def test_one_of_two_equal_keys_is_changed_as_a_reader_sees_it() -> None:
     draft.put(("a", "y"), 3)
     draft.put(("a", "z"), 4)
     assert draft.text == '{"a": {"x": 1}, "a": {"y": 3, "z": 4}}'
+
+
+@pytest.mark.parametrize("command", [WANTED.statusline + "; id", "x hook/guard.sh rl_as=statusline"])
+def test_a_status_line_that_only_looks_like_ours_stays(command: str) -> None:
+    text = json.dumps({"statusLine": {"type": "command", "command": command}})
+    done = settings.install(text, WANTED)
+    assert (done.statusline, json.loads(done.text)["statusLine"]["command"]) == ("left alone", command)
+    assert settings.uninstall(done.text, done.ours).text == text

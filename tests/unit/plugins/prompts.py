@@ -8,7 +8,6 @@ from pathlib import Path
 PLUGINS = Path(__file__).resolve().parents[3] / "plugins"
 ROOT = "${CLAUDE_PLUGIN_ROOT}"
 CALL = f'sh "{ROOT}/bin/ralphloop"'
-END = "RALPHLOOP_END_5C1E"
 
 
 def value(text: str) -> str:

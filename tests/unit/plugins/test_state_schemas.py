@@ -13,6 +13,7 @@ import pytest
 from e2e.cli_project import SESSION, Project
 from e2e.looping import SPECKIT_STATE, SPECUM_STATE
 from hook.harness import spec_state
+from ralphloop.tasklists.spec_state import ADDITION_LIMITS
 
 PLUGINS = Path(__file__).resolve().parents[3] / "plugins"
 SCHEMAS = {
@@ -122,6 +123,11 @@ def test_states_of_the_public_plugins_fit(name: str) -> None:
 def test_every_field_of_the_public_plugins_is_known(name: str) -> None:
     known = set(schema(name)["properties"])
     assert set(PUBLIC[name]) - known <= {"unknownField"}
+
+
+@pytest.mark.parametrize("name", ["spec", "speckit"])
+def test_every_limit_of_added_tasks_is_known(name: str) -> None:
+    assert set(ADDITION_LIMITS.values()) <= set(schema(name)["properties"])
 
 
 @pytest.mark.parametrize("name", list(SCHEMAS))

@@ -96,11 +96,16 @@ def test_a_state_that_we_know(state):
         ({"schemaVersion": True}, "schemaVersion true"),
         ({"phase": "prototype"}, 'phase "prototype"'),
         ({"phase": "specify"}, 'phase "specify"'),
-        ({"phase": 3}, "phase 3"),
     ],
 )
 def test_a_state_of_a_newer_version_is_told(state, told):
     assert spec_phase.unknown(state, spec_phase.SPECUM_PHASES) == told
+
+
+@pytest.mark.parametrize("phase", [3, True, ["execution"], {}])
+def test_a_phase_that_is_no_text_is_a_fault_and_no_newer_version(phase):
+    assert spec_phase.fault({"phase": phase}) == "`phase` is no text"
+    assert spec_phase.fault({"phase": "prototype"}) == spec_phase.fault({}) == ""
 
 
 @pytest.mark.parametrize("goal", ["Let people in", 'a "b" $(c)\n\n  `d`\t\\n', "# not a section"])

@@ -9,14 +9,19 @@ import time
 from collections.abc import Iterable, Iterator
 from functools import partial
 
-from ralphloop.cli import precheck
 from ralphloop.cli.health.finding import FATAL, WARNING, Finding, Repair
 from ralphloop.cli.here import UNDER_WAY, Here
+from ralphloop.cli.setup import look
+from ralphloop.cli.spec import triage
+from ralphloop.cli.spec.catalogue import specs_at
+from ralphloop.cli.spec.kind import NOTES, SPECKIT_KIND, SPECUM_KIND
 from ralphloop.domain.limits import duration
 from ralphloop.domain.model import RUNNING, WAITING
 from ralphloop.store import files
 from ralphloop.store.lock import BusyError, Lock
 from ralphloop.store.loop import LoopFiles
+from ralphloop.store.shelf import ARMED, ENDED, OWNED
+from ralphloop.testing.scratch import is_gone
 from ralphloop.views.snapshot import state_of, view_of
 
 WAIT_S = 2.0
@@ -24,6 +29,11 @@ QUIET_S = 3600.0  # a session may run without a transcript, but not without a st
 SETTLED_S = 60.0  # a process of another machine or container has no pid that could be asked for
 SPARE = re.compile(r"\.(?P<name>.+)\.(?P<pid>\d+)\.tmp")
 DRAFT = re.compile(r"\.new-(?P<name>.+)-(?P<pid>\d+)")
+EPICS = triage.FOLDER
+BEGINNINGS = {
+    "feature_list.json", "progress.txt", "RALPH_PROMPT.md",
+    NOTES, SPECUM_KIND.state, SPECKIT_KIND.state, triage.STATE,
+}  # fmt: skip
 
 
 def examine(place: Here) -> Iterator[Finding]:
@@ -32,7 +42,7 @@ def examine(place: Here) -> Iterator[Finding]:
     now = time.time()
     for loop in loops:
         yield from _orphan(loop, now)
-    left = sorted(_left_over(place, now))
+    left = sorted(set(_left_over(place, now)))
     if left:
         more = f" and {len(left) - 3} more" if len(left) > 3 else ""
         told = "a crash left files behind: " + ", ".join(left[:3]) + more
@@ -87,36 +97,66 @@ def _orphan(loop: LoopFiles, now: float) -> Iterator[Finding]:
 
 
 def _left_over(place: Here, now: float) -> Iterator[str]:
-    """Files that only we name so, of processes that are gone."""
-    for folder, name in _candidates(place):
-        known = SPARE.fullmatch(name) or DRAFT.fullmatch(name)
-        if known and _is_settled(os.path.join(folder, name), int(known["pid"]), now=now):
-            yield os.path.join(folder, name)
+    """What we write before it gets its name, of processes that are gone."""
+    for folder, names in _spares(place):
+        for name in files.names(folder):
+            spare = SPARE.fullmatch(name)
+            path = os.path.join(folder, name)
+            if not spare or (names and spare["name"] not in names) or os.path.isdir(path):
+                continue
+            if _is_settled(path, spare, now=now):
+                yield path
+    for folder in _draft_folders(place):
+        for name in files.names(folder):
+            draft = DRAFT.fullmatch(name)
+            path = os.path.join(folder, name)
+            if draft and _is_draft(path) and _is_settled(path, draft, now=now):
+                yield path
 
 
-def _candidates(place: Here) -> set[tuple[str, str]]:
-    """Everything in folders that are ours alone; elsewhere, what stands beside a file that we write."""
-    own = [shelf.folder for shelf in place.shelves]
-    ralph = os.path.join(place.project, ".ralph")
-    own += [ralph] if files.inside(ralph, place.project) else []
-    found = {(folder, name) for top in own for folder, below, names in os.walk(top) for name in below + names}
+def _spares(place: Here) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Folders that are ours alone; elsewhere, the files that we write there."""
+    for shelf in place.shelves:
+        yield shelf.home, ()
+        for below in ("", ARMED, OWNED, ENDED):
+            yield os.path.join(shelf.folder, below), ()
+        kept = os.path.join(shelf.folder, "kept")
+        yield from ((os.path.join(kept, name), ()) for name in files.names(kept))
+    run = os.path.join(place.project, ".ralph", "run")
+    loops = [os.path.join(run, name, part) for name in files.names(run) for part in ("", "evidence")]
+    yield from ((folder, ()) for folder in loops if files.inside(folder, place.project))
     written = [path for source in place.sources() for path in source.paths.values()]
-    written += [each.path for each in precheck.settings_at(place, place.project)]
-    for path in written:
-        folder, own_name = os.path.split(path)
-        found |= {(folder, name) for name in files.names(folder) if name.startswith(f".{own_name}.")}
-    return found
+    for path in written + [each.path for each in look(place).settings]:
+        yield os.path.dirname(path), (os.path.basename(path),)
 
 
-def _is_settled(path: str, pid: int, *, now: float) -> bool:
+def _draft_folders(place: Here) -> Iterator[str]:
+    """Where a new list or spec is built before it gets its name."""
+    ralph = os.path.join(place.project, ".ralph")
+    found = [ralph, os.path.join(ralph, "loops")]
+    for kind in (SPECUM_KIND, SPECKIT_KIND):
+        for folder, _ in specs_at(kind, place.project).places:
+            found += [folder, os.path.join(folder, EPICS)]
+    return (folder for folder in found if files.inside(folder, place.project))
+
+
+def _is_draft(path: str) -> bool:
+    """Whether it holds nothing but files that we begin with."""
+    if os.path.islink(path) or not os.path.isdir(path):
+        return False
+    names = files.names(path)
+    spares = (SPARE.fullmatch(name) for name in names)
+    plain = [spare["name"] if spare else name for spare, name in zip(spares, names, strict=True)]
+    are_files = all(os.path.isfile(os.path.join(path, name)) for name in names)
+    return are_files and set(plain) <= BEGINNINGS
+
+
+def _is_settled(path: str, named: re.Match[str], *, now: float) -> bool:
     try:
         age_s = now - os.lstat(path).st_mtime
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return age_s > SETTLED_S
-    except (OSError, OverflowError):
+    except OSError:
         return False
-    return False
+    return age_s > SETTLED_S and is_gone(int(named["pid"]))
 
 
 def _remove(paths: Iterable[str]) -> str:

@@ -16,6 +16,8 @@ from ralphloop.cli import interpreter
 from ralphloop.cli.health.finding import FATAL, FINE, WARNING, Finding, Repair
 from ralphloop.cli.here import Here
 from ralphloop.store import files, shelf
+from ralphloop.store.approvals import is_within_reach
+from ralphloop.store.shelf import Shelf
 
 TIME_LIMIT_S = 20.0
 # Before the first one the hook gets no reply to judge; the second one added what continues without a block.
@@ -53,14 +55,16 @@ def client(place: Here) -> Finding:
     return Finding("client", FINE, f"Claude Code {found[0]} ({path})")
 
 
-def recorded(env: Mapping[str, str]) -> str:
-    """The interpreter that the shell guard reads first."""
-    return (files.read_quietly(os.path.join(shelf.home(env), "python")) or "").split("\n")[0]
+def recorded(place: Here) -> str:
+    """The interpreter that the shell guard reads first: not one that the project could have named."""
+    if is_within_reach(Shelf(place.project, place.env)):
+        return ""
+    return (files.read_quietly(os.path.join(shelf.home(place.env), "python")) or "").split("\n")[0]
 
 
 def python(place: Here) -> Finding:
     """What the guard would start: the recorded interpreter if it can be started, else python3 on PATH."""
-    known = recorded(place.env)
+    known = recorded(place)
     is_used = bool(known) and os.path.isfile(known) and os.access(known, os.X_OK)
     path = known if is_used else shutil.which("python3", path=place.env.get("PATH")) or ""
     lost = f"the recorded {known} is gone, so " if known and not is_used else ""

@@ -7,18 +7,16 @@ from dataclasses import dataclass
 
 from ralphloop.cli.errors import UserError
 from ralphloop.cli.here import Here
-from ralphloop.cli.spec.kind import NOTES, SPECUM_KIND, Kind, Spec
+from ralphloop.cli.spec.kind import NOTES, Kind, Settings, Spec, must_stay
 from ralphloop.store import files
 from ralphloop.tasklists import frontmatter, spec_phase, spec_state
-
-SETTINGS = os.path.join(".claude", "ralph-{}.local.md")
 
 
 @dataclass(frozen=True)
 class Specs:
     kind: Kind
     root: str
-    settings: dict[str, list[str]]
+    settings: Settings
     # each folder of specs with the pointer that may lead into it; the first pair is written
     places: tuple[tuple[str, str], ...]
 
@@ -32,8 +30,7 @@ class Specs:
         return self.places[0][1]
 
     def spec(self, folder: str) -> Spec:
-        for path in (folder, os.path.join(folder, self.kind.state)):
-            must_stay(path, self.root)
+        must_stay(folder, self.root)
         return Spec(self.kind, self.root, folder, self.settings)
 
     def pointed_at(self) -> str | None:
@@ -86,15 +83,25 @@ class Specs:
             return [self.spec(folder)] if folder in self.folders() and folder else []
         return [self.spec(folder) for folder in self.folders() if text in _calls(folder)]
 
+    def path_of(self, folder: str) -> str:
+        """The folder as a pointer and a person can name it, whatever it is called."""
+        return "./" + os.path.relpath(folder, self.root)
+
+    def called(self, folder: str) -> str:
+        """What a person types to mean this folder: its name, or its path where others have that name."""
+        name = os.path.basename(folder)
+        same = [other for other in self.folders() if other != folder and name in _calls(other)]
+        return self.path_of(folder) if same else name
+
     def must_have(self, text: str) -> Spec:
         """The one spec that a person names."""
         found, word = self.named(text), self.kind.word
         if len(found) > 1:
-            paths = " or ".join("./" + os.path.relpath(spec.folder, self.root) for spec in found)
+            paths = " or ".join(self.path_of(spec.folder) for spec in found)
             raise UserError(f"several {word}s are called {text}; name one by its path: {paths}")
         if found:
             return found[0]
-        known = ", ".join(os.path.basename(folder) for folder in self.folders())
+        known = ", ".join(map(self.called, self.folders()))
         told = f"known here: {known}" if known else f"`{self.kind.typed(self.kind.begins)}` makes one"
         raise UserError(f"there is no {word} {text} here; {told}.")
 
@@ -102,14 +109,8 @@ class Specs:
         """Make it the current one: a bare name where it lies beside the pointer's own folder, else a path."""
         must_stay(self.pointer, self.root)
         near = os.path.dirname(spec.folder) == self.home
-        text = spec.name if near else "./" + os.path.relpath(spec.folder, self.root)
+        text = spec.name if near else self.path_of(spec.folder)
         files.write_shared(self.pointer, text + "\n", root=self.root)
-
-
-def must_stay(path: str, root: str) -> None:
-    """Refuse a path that links take out of the project."""
-    if files.leads_out(path, root):
-        raise UserError(f"{os.path.relpath(path)} leads out of the project; move it inside.")
 
 
 def _calls(folder: str) -> tuple[str, ...]:
@@ -125,15 +126,8 @@ def _is_spec(kind: Kind, folder: str) -> bool:
 
 
 def specs_at(kind: Kind, root: str) -> Specs:
-    settings = frontmatter.parse(files.read_quietly(os.path.join(root, SETTINGS.format(kind.layout))) or "")
-    if kind is not SPECUM_KIND:
-        home = os.path.join(root, ".specify")
-        return Specs(
-            kind, root, settings, ((os.path.join(home, "specs"), os.path.join(home, ".current-feature")),)
-        )
-    found = [spec_state.inside(root, path) for path in settings.get("specs_dirs") or ["specs"]]
-    places = [(path, os.path.join(path, ".current-spec")) for path in found if path]
-    return Specs(kind, root, settings, tuple(places))
+    settings = frontmatter.parse(files.read_quietly(os.path.join(root, kind.settings)) or "")
+    return Specs(kind, root, settings, tuple(kind.places(root, settings)))
 
 
 def specs_here(kind: Kind, place: Here, *, inside: bool = False) -> Specs:
@@ -147,6 +141,5 @@ def specs_here(kind: Kind, place: Here, *, inside: bool = False) -> Specs:
                 return specs
     specs = specs_at(kind, place.project)
     if not specs.places:
-        settings = SETTINGS.format(kind.layout)
-        raise UserError(f"`specs_dirs` in {settings} names no folder of this project; repair it.")
+        raise UserError(f"`specs_dirs` in {kind.settings} names no folder of this project; repair it.")
     return specs

@@ -10,8 +10,8 @@ from ralphloop.cli import start
 from ralphloop.cli.errors import UserError
 from ralphloop.cli.here import Here
 from ralphloop.cli.spec import state_file
-from ralphloop.cli.spec.catalogue import Specs, must_stay
-from ralphloop.cli.spec.kind import NOTES, Spec
+from ralphloop.cli.spec.catalogue import Specs
+from ralphloop.cli.spec.kind import NOTES, Spec, must_stay
 from ralphloop.store import files
 from ralphloop.tasklists import spec_phase
 
@@ -24,16 +24,8 @@ def create(specs: Specs, folder: str, *, goal: str, state: dict[str, Any], quick
     must_stay(specs.pointer, specs.root)
     if quick is not None:
         start.is_free(quick, spec.source(), quick.session)
-    texts = {
-        NOTES: spec_phase.progress(spec.name, goal),
-        specs.kind.state: state_file.first_state(spec, **state),
-    }
-    try:
-        build(folder, texts)
-    except OSError:
-        if os.path.lexists(folder):  # another process was faster
-            raise _exists(specs, folder) from None
-        raise
+    notes = spec_phase.progress(spec.name, goal)
+    build(folder, {NOTES: notes, specs.kind.state: state_file.first_state(spec, **state)})
     try:
         if quick is not None:
             _arm(quick, spec)
@@ -53,23 +45,15 @@ def _arm(place: Here, spec: Spec) -> None:
 
 
 def build(folder: str, texts: dict[str, str]) -> None:
-    """Make a folder with these files beside its place, then move it there by one rename."""
-    parent, name = os.path.split(folder)
-    os.makedirs(parent, exist_ok=True)
-    spare = os.path.join(parent, f".new-{name}-{os.getpid()}")
-    os.mkdir(spare)
-    try:
-        for file, text in texts.items():
-            files.write_text(os.path.join(spare, file), text, mode=0o644)
-        os.rename(spare, folder)
-    except BaseException:
-        shutil.rmtree(spare, ignore_errors=True)
-        raise
+    """Make a folder with these files, whole or not at all."""
+    files.build_folder(folder, texts, beside=os.path.dirname(folder))
 
 
 def _exists(specs: Specs, folder: str) -> UserError:
-    name, kind = os.path.basename(folder), specs.kind
-    return UserError(
-        f"{os.path.relpath(folder)} exists already; `{kind.typed('switch', name)}` goes on with it, "
-        f"`{kind.typed('start', '--fresh', name)}` makes another."
-    )
+    told, kind = f"{os.path.relpath(folder)} exists already", specs.kind
+    ways = []
+    if folder in specs.folders():
+        ways.append(f"`{kind.typed('switch', specs.called(folder))}` goes on with it")
+    if kind.anew:
+        ways.append(f"`{kind.typed(*kind.anew, os.path.basename(folder))}` makes another")
+    return UserError(f"{told}; {', '.join(ways) or 'begin with another name'}.")

@@ -3,60 +3,109 @@
 from __future__ import annotations
 
 import os
+import shutil
 import time
 
+from ralphloop.agents.presence import agent_in
+from ralphloop.cli.errors import UserError
 from ralphloop.cli.halt import halt
-from ralphloop.cli.here import Here
+from ralphloop.cli.here import Here, must_not_be_anothers
 from ralphloop.cli.output import say
 from ralphloop.cli.spec import overview, state_file
 from ralphloop.cli.spec.catalogue import Specs
 from ralphloop.cli.spec.kind import Spec
 from ralphloop.cli.spec.state_file import State
-from ralphloop.domain.model import CANCELLED, ENDED, LoopState
+from ralphloop.domain.model import CANCELLED, COMPLETE, ENDED, FINAL, LoopState
 from ralphloop.store import files
 from ralphloop.store.loop import CANCEL, LoopFiles
 from ralphloop.store.shelf import Shelf
+from ralphloop.tasklists import spec_phase
 from ralphloop.views.snapshot import state_of
 
 
-def cancel(place: Here, specs: Specs, name: str | None) -> int:
+def cancel(place: Here, specs: Specs, *, name: str | None) -> int:
     spec = specs.must_have(name) if name else specs.must_have_current()
-    state = state_file.load(spec)
-    loop = state_file.loop_to_resume(spec, place)
-    if loop is None and state is None:
-        say(f"{spec.name} has no loop and no state; nothing to cancel.")
-        return 0
-    if loop is not None:
-        if not halt(loop, CANCEL, settle=_settle, write=LoopFiles.rest, place=place):
-            say(f"Type `{spec.typed('cancel')}` again in a moment to clear {spec.shown(spec.kind.state)}.")
+    with state_file.alone(specs.root, place):
+        state = _state(spec)
+        loop = state_file.last_loop(spec, place)
+        outcome = state_of(loop).outcome if loop is not None else None
+        if outcome == COMPLETE and state is not None and state.phase == spec_phase.EXECUTION:
+            say(f"The loop over {spec.name} is complete, and stays so; nothing to cancel.")
             return 0
-        say(f"The loop over {spec.name} is cancelled; the agent stops at the end of its turn.")
-    if state is not None:
-        kept = _keep(place, spec, loop, state=state)
-        os.unlink(spec.state_path)
-        say(f"The state of {spec.name} is removed; a copy is kept: {kept}")
-    following = overview.standing(place, spec).following
-    again = f"; `{spec.typed(following)}` begins again" if following else ""
-    say(f"Everything else in {spec.shown()} stays{again}.")
+        loop = None if outcome in FINAL else loop
+        if loop is None and not os.path.lexists(spec.state_path):
+            say(f"{spec.name} has no loop and no state; nothing to cancel.")
+        elif loop is None or _end(place, spec, loop=loop, again=specs.called(spec.folder)):
+            _put_away(place, spec, loop=loop)
+            _tell_rest(place, spec, specs=specs)
     return 0
 
 
+def _state(spec: Spec) -> State | None:
+    """What the state says, if that can be known: no state may keep a loop from being ended."""
+    try:
+        return state_file.load(spec)
+    except UserError:
+        return None
+
+
+def _end(place: Here, spec: Spec, *, loop: LoopFiles, again: str) -> bool:
+    """End the loop; False if it can only end at the next stop, or was complete when its turn came."""
+    _must_be_ours(place, loop)
+    if not halt(loop, CANCEL, settle=_settle, write=LoopFiles.rest, place=place):
+        say(f"Type `{spec.typed('cancel', again)}` again in a moment to clear {spec.shown(spec.kind.state)}.")
+        return False
+    if state_of(loop).outcome == COMPLETE:
+        say(f"The loop over {spec.name} has just been completed, and stays so.")
+        return False
+    say(f"The loop over {spec.name} is cancelled; the agent stops at the end of its turn.")
+    return True
+
+
+def _must_be_ours(place: Here, loop: LoopFiles) -> None:
+    """An agent ends its own session's loop only; the person, who types or sits at a terminal, any."""
+    if not agent_in(place.env):
+        return
+    try:
+        must_not_be_anothers(place, loop)
+    except UserError as error:
+        end = f"`ralphloop cancel {loop.record.name}` in a terminal"
+        raise UserError(f"{error} The person may end it: {end}.") from None
+
+
 def _settle(state: LoopState, who: str) -> None:
-    state.state, state.outcome, state.detail = ENDED, CANCELLED, f"cancelled by {who}"
+    if state.outcome != COMPLETE:
+        state.state, state.outcome, state.detail = ENDED, CANCELLED, f"cancelled by {who}"
 
 
-def _keep(place: Here, spec: Spec, loop: LoopFiles | None, *, state: State) -> str:
-    """Write the copy of a state that is about to go, beside the loop or in the user's state directory."""
+def _put_away(place: Here, spec: Spec, *, loop: LoopFiles | None) -> None:
+    """Move the state, whatever it is, beside the loop or into the user's state directory."""
+    if not os.path.lexists(spec.state_path):
+        return
+    spec.must_keep_inside(spec.kind.state)
     if loop is not None:
-        path = os.path.join(loop.own_folder("cancelled"), spec.kind.state)
+        kept = os.path.join(loop.own_folder("cancelled"), spec.kind.state)
     else:
         folder = os.path.join(Shelf(spec.root, place.env).folder, "cancelled")
         files.make_folder(folder)
-        path = _free_path(
-            os.path.join(folder, f"{spec.name}-{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}")
-        )
-    files.write_text(path, state.text)
-    return os.path.relpath(path) if loop is not None else path
+        moment = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
+        kept = _free_path(os.path.join(folder, f"{spec.name}-{moment}"))
+    text = files.read_quietly(spec.state_path)
+    if text is None:
+        shutil.move(spec.state_path, kept)  # not a file that could be read
+    else:
+        files.write_text(kept, text)
+        os.unlink(spec.state_path)
+    shown = os.path.relpath(kept) if loop is not None else kept
+    say(f"The state of {spec.name} is removed; a copy is kept: {shown}")
+
+
+def _tell_rest(place: Here, spec: Spec, *, specs: Specs) -> None:
+    following = overview.standing(place, spec).following
+    again = f"; `{spec.typed(following)}` begins again" if following else ""
+    if again and specs.pointed_at() != spec.folder:
+        again += f" after `{spec.typed('switch', specs.called(spec.folder))}`"
+    say(f"Everything else in {spec.shown()} stays{again}.")
 
 
 def _free_path(stem: str) -> str:
@@ -67,23 +116,25 @@ def _free_path(stem: str) -> str:
     return path
 
 
-def switch(place: Here, specs: Specs, name: str) -> int:
+def switch(place: Here, specs: Specs, *, name: str) -> int:
     spec, old = specs.must_have(name), specs.before()
     state_file.load(spec)
+    spec.must_keep_documents_inside()
     if old is not None and old.folder == spec.folder:
         say(f"{spec.name} is the current {spec.kind.word} already.")
     else:
         os.makedirs(os.path.dirname(specs.pointer), exist_ok=True)
         specs.point_at(spec)
         if old is not None:
-            tell_left(place, old)
+            tell_left(place, old, specs=specs)
     overview.tell(place, spec)
     return 0
 
 
-def tell_left(place: Here, old: Spec) -> None:
+def tell_left(place: Here, old: Spec, *, specs: Specs) -> None:
     """The loop of the spec that was current before stays as it is; the hook serves the current one only."""
     loop = state_file.loop_over(old, place)
     if loop is not None and state_of(loop).live:
-        back, end = old.typed("switch", old.name), old.typed("cancel", old.name)
+        name = specs.called(old.folder)
+        back, end = old.typed("switch", name), old.typed("cancel", name)
         say(f"! The loop over {old.name} is left alone: it rests until `{back}`; `{end}` ends it.")

@@ -11,7 +11,7 @@ from ralphloop.cli.errors import UserError
 from ralphloop.cli.here import Here
 from ralphloop.cli.output import say
 from ralphloop.cli.spec import state_file
-from ralphloop.cli.spec.kind import SPECUM_KIND, TASKS, Spec
+from ralphloop.cli.spec.kind import TASKS, Spec
 from ralphloop.cli.spec.state_file import State
 from ralphloop.domain.model import APPROVE, Task
 from ralphloop.evidence.approval import digest, waiting
@@ -59,25 +59,25 @@ def wish_of(args: argparse.Namespace) -> Wish:
     return Wish(args.max_task_iterations, args.max_global_iterations, args.recovery_mode)
 
 
-def implement(place: Here, spec: Spec, wish: Wish) -> int:
-    tasks = _tasks(spec)
-    state = state_file.load(spec)
-    if all(task.done for task in tasks):
-        say(f"Every task of {spec.name} is done ({len(tasks)} in {spec.shown(TASKS)}): nothing is left.")
-        return 0
-    loop = state_file.loop_to_resume(spec, place)
-    if loop is None:
-        loop = _begin(place, spec, wish=wish, state=state, tasks=tasks)
-    else:
-        _go_on(place, spec, loop, wish=wish)
-        loop = _enter(place, spec, wish=wish, tasks=tasks)
-    _tell(place, spec, loop, tasks=tasks)
+def implement(place: Here, spec: Spec, *, wish: Wish) -> int:
+    with state_file.alone(spec.root, place):
+        spec.must_keep_documents_inside()
+        tasks, state = _tasks(spec), state_file.load(spec)
+        if all(task.done for task in tasks):
+            say(f"Every task of {spec.name} is done ({len(tasks)} in {spec.shown(TASKS)}): nothing is left.")
+            return 0
+        loop = state_file.loop_to_resume(spec, place)
+        if loop is None:
+            loop = _begin(place, spec, wish=wish, state=state, tasks=tasks)
+        else:
+            _go_on(place, spec, loop=loop, wish=wish)
+            loop = _enter(place, spec, wish=wish, tasks=tasks)
+        _tell(place, spec, loop=loop, tasks=tasks)
     return 0
 
 
 def _tasks(spec: Spec) -> list[Task]:
-    text = files.read_text(spec.path(TASKS))
-    how = spec.typed("tasks")
+    text, how = spec.read(TASKS), spec.typed("tasks")
     if text is None:
         raise UserError(f"{spec.shown(TASKS)} is missing; `{how}` writes it.")
     found = boxes.parse(text)
@@ -88,9 +88,9 @@ def _tasks(spec: Spec) -> list[Task]:
     return found
 
 
-def _fields(spec: Spec, wish: Wish, tasks: list[Task]) -> dict[str, Any]:
+def _fields(spec: Spec, wish: Wish, *, tasks: list[Task]) -> dict[str, Any]:
     """What the state says while its tasks are run."""
-    quick = {"quickMode": False} if spec.kind is SPECUM_KIND else {}
+    quick = {"quickMode": False} if "quickMode" in spec.kind.choices else {}
     return {
         "phase": spec_phase.EXECUTION,
         "awaitingApproval": False,
@@ -103,17 +103,17 @@ def _fields(spec: Spec, wish: Wish, tasks: list[Task]) -> dict[str, Any]:
 
 def _begin(place: Here, spec: Spec, *, wish: Wish, state: State | None, tasks: list[Task]) -> LoopFiles:
     """A new loop over the spec, whose count begins anew; if it cannot begin, the state is as before."""
-    source = spec.source()
-    fields = {**_fields(spec, wish, tasks), "taskIteration": 1, "globalIteration": 1}
+    source, wrote = spec.source(), ""
+    fields = {**_fields(spec, wish, tasks=tasks), "taskIteration": 1, "globalIteration": 1}
     try:
         if state is None:
-            state_file.edit(spec, None, fields)
+            wrote = state_file.edit(spec, None, fields=fields)
         ready = start.ready(place, source, session=place.session, limits=wish.limits)
-        state_file.edit(spec, state, fields)
+        wrote = wrote or state_file.edit(spec, state, fields=fields)
         start.startable(source)
         loop = start.begin(place, source, ready=ready)
     except BaseException:
-        state_file.put_back(spec, state)
+        state_file.put_back(spec, state, wrote=wrote)
         raise
     if not place.session:
         for check in ready.checks:
@@ -122,7 +122,7 @@ def _begin(place: Here, spec: Spec, *, wish: Wish, state: State | None, tasks: l
     return loop
 
 
-def _go_on(place: Here, spec: Spec, loop: LoopFiles, *, wish: Wish) -> None:
+def _go_on(place: Here, spec: Spec, *, loop: LoopFiles, wish: Wish) -> None:
     """Go on with the loop that there is, if it is this session's to go on with."""
     record, state = loop.record, state_of(loop)
     if record.session is None and place.session:
@@ -139,15 +139,14 @@ def _go_on(place: Here, spec: Spec, loop: LoopFiles, *, wish: Wish) -> None:
     if state.live and not wish.limits and not loop.request():
         say(f"The loop over {spec.name} is under way already.")
         return
-    limits = {name: wish.limits.get(name) for _, name, *_ in allowance.OPTIONS}
-    resume.run(argparse.Namespace(name=record.id, adopt=False, session=None, i_know=False, **limits))
+    resume.go_on(place, loop, limits=wish.limits, owner=record.session)
 
 
 def _enter(place: Here, spec: Spec, *, wish: Wish, tasks: list[Task]) -> LoopFiles:
     """The state and the pins of a loop that may have begun before there were tasks."""
     with state_file.held(spec, place) as loop:
         assert loop is not None, "it goes on"
-        state_file.edit(spec, state_file.load(spec), _fields(spec, wish, tasks))
+        state_file.edit(spec, state_file.load(spec), fields=_fields(spec, wish, tasks=tasks))
         if pins.pinned(loop) is None:
             pins.pin(loop, {"tasks": files.read_text(spec.path(TASKS))})
         loop.record.unapproved = bool(waiting(loop))
@@ -156,7 +155,7 @@ def _enter(place: Here, spec: Spec, *, wish: Wish, tasks: list[Task]) -> LoopFil
     return loop
 
 
-def _tell(place: Here, spec: Spec, loop: LoopFiles, *, tasks: list[Task]) -> None:
+def _tell(place: Here, spec: Spec, *, loop: LoopFiles, tasks: list[Task]) -> None:
     record = loop.record
     left = sum(1 for task in tasks if not task.done)
     many = "1 task" if len(tasks) == 1 else f"{len(tasks)} tasks"

@@ -12,12 +12,13 @@ from ralphloop.cli.spec import state_file
 from ralphloop.cli.spec.catalogue import Specs
 from ralphloop.cli.spec.kind import IMPLEMENT, NOTES, TASKS, Spec
 from ralphloop.cli.spec.state_file import State
-from ralphloop.cli.spec.step import tell_goal
 from ralphloop.domain.model import LoopState, Task
-from ralphloop.store import files
+from ralphloop.domain.prompt import line
 from ralphloop.store.loop import LoopFiles
 from ralphloop.tasklists import boxes, spec_phase
 from ralphloop.views.snapshot import state_of
+
+GOAL_SHOWN = 500
 
 
 class Standing(NamedTuple):
@@ -56,7 +57,7 @@ class Standing(NamedTuple):
         steps = {action: step for action, step in self.spec.kind.steps.items() if step.phase}
         following = next(iter(steps))
         for action, step in steps.items():
-            written = self.spec.has(step.writes)
+            written = bool(self.tasks) if step.writes == TASKS else self.spec.has(step.writes)
             if step.phase == self.phase:
                 return step.following if written else action
             if written and not self.phase:
@@ -86,19 +87,21 @@ class Standing(NamedTuple):
 
 
 def standing(place: Here, spec: Spec) -> Standing:
-    fault, state = "", None
+    fault, state, tasks = "", None, []
     try:
+        tasks = boxes.parse(spec.read(TASKS) or "")
         state = state_file.load(spec)
-    except (UserError, OSError) as error:
+    except UserError as error:
         fault = str(error)
-    tasks = boxes.parse(files.read_quietly(spec.path(TASKS)) or "")
     loop = state_file.loop_to_resume(spec, place)
     return Standing(spec, state, fault, tasks, loop, state_of(loop) if loop else None)
 
 
 def row(found: Standing, *, current: bool) -> str:
     """`* login  execution  3/5 tasks  loop running`."""
-    parts = [f"{'*' if current else ' '} {found.spec.name}", found.phase or "no state"]
+    parts = [f"{'*' if current else ' '} {found.spec.name}"]
+    if not found.fault:
+        parts.append(found.phase or "no state")
     if found.tasks:
         parts.append(f"{found.done}/{len(found.tasks)} tasks")
     if found.awaits and found.is_written:
@@ -139,12 +142,12 @@ def tell(place: Here, spec: Spec) -> None:
     found = standing(place, spec)
     if found.fault:
         raise UserError(found.fault)
+    spec.must_keep_documents_inside()
     what = f"phase {found.phase}" if found.phase else "no state (cancelled, or never begun here)"
     count = f", {found.done}/{len(found.tasks)} tasks done" if found.tasks else ""
     say(f"{spec.kind.word.capitalize()} {spec.name} in {spec.shown()}: {what}{count}.")
     tell_goal(spec)
-    documents = [step.writes for step in spec.kind.steps.values() if step.phase]
-    there = [spec.shown(name) for name in (NOTES, *documents) if spec.has(name)]
+    there = [spec.shown(name) for name in (NOTES, *spec.kind.documents) if spec.has(name)]
     if there:
         say("Read: " + ", ".join(there))
     if found.loop is not None and found.loop_state is not None:
@@ -155,3 +158,9 @@ def tell(place: Here, spec: Spec) -> None:
         say(f"Next: `{spec.typed(found.following)}`")
     else:
         say("Every task is done.")
+
+
+def tell_goal(spec: Spec) -> None:
+    goal = spec_phase.goal_in(spec.read(NOTES) or "")
+    if goal and goal != spec_phase.NO_GOAL:
+        say(f"Goal: {line(goal, GOAL_SHOWN)}")

@@ -14,14 +14,14 @@ class Action(NamedTuple):
     examples: tuple[str, ...]
 
 
-def add_actions(parser: argparse.ArgumentParser, command: str, actions: Mapping[str, Action]) -> None:
+def add_actions(parser: argparse.ArgumentParser, command: str, *, actions: Mapping[str, Action]) -> None:
     found = parser.add_subparsers(title="actions", dest="action", metavar="ACTION", required=True)
     for name, action in actions.items():
         sub = found.add_parser(
             name,
             help=action.told,
             description=action.told[0].upper() + action.told[1:] + ".",
-            epilog=_examples(command, name, action.examples),
+            epilog=_examples(command, name, examples=action.examples),
             formatter_class=argparse.RawDescriptionHelpFormatter,
             allow_abbrev=False,
         )
@@ -32,12 +32,8 @@ def add_actions(parser: argparse.ArgumentParser, command: str, actions: Mapping[
     )  # fmt: skip
 
 
-def _examples(command: str, name: str, examples: tuple[str, ...]) -> str:
+def _examples(command: str, name: str, *, examples: tuple[str, ...]) -> str:
     return "examples:\n" + "".join(f"  ralphloop {command} {name} {one}".rstrip() + "\n" for one in examples)
-
-
-def no_options(parser: argparse.ArgumentParser) -> None:
-    """An action without arguments."""
 
 
 def text_option(told: str) -> Callable[[argparse.ArgumentParser], None]:

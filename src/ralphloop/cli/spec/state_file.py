@@ -1,4 +1,4 @@
-"""A spec's state file on disk: read if we know what it says, written under the lock of the loop over it."""
+"""A spec's state file on disk: read if we know what it says, written by one command at a time."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 from ralphloop.cli.book import WAIT_S
 from ralphloop.cli.errors import UserError
 from ralphloop.cli.here import Here, last_over
-from ralphloop.cli.spec.kind import SPECUM_KIND, Spec
+from ralphloop.cli.spec.kind import Spec
 from ralphloop.domain import jsontext
 from ralphloop.domain.model import FINAL
 from ralphloop.store import arming, files
-from ralphloop.store.lock import BusyError
+from ralphloop.store.lock import BusyError, Lock
 from ralphloop.store.loop import LoopFiles
 from ralphloop.store.shelf import Shelf
 from ralphloop.tasklists import frontmatter, spec_phase
@@ -36,79 +36,73 @@ class State(NamedTuple):
 
 def load(spec: Spec) -> State | None:
     """What the state file says; nothing if there is none, an error if it is not for us to change."""
-    text = files.read_text(spec.state_path)
+    text, shown = spec.read(spec.kind.state), spec.shown(spec.kind.state)
     if text is None:
         return None
     try:
         data = jsontext.parse_object(text)
+        fault = spec_phase.fault(data)
     except ValueError as error:
-        shown = spec.shown(spec.kind.state)
-        raise UserError(f"{shown} is corrupt ({error}); repair it, or move it away and begin anew.") from None
+        fault = str(error)
+    if fault:
+        raise UserError(f"{shown} is corrupt ({fault}); repair it, or move it away and begin anew.")
     newer = spec_phase.unknown(data, spec.kind.phases)
     if newer:
         raise UserError(
-            f"{spec.shown(spec.kind.state)} is from a newer version ({newer}); "
+            f"{shown} is from a newer version ({newer}); "
             f"update the plugin ralph-{spec.kind.layout}, nothing was changed."
         )
     return State(text, data)
 
 
-def edit(spec: Spec, state: State | None, fields: Mapping[str, Any]) -> None:
-    """Set these members and leave every other byte; without a state, begin one."""
-    if state is None:
-        text = spec_phase.edit(first_state(spec), fields)
-    else:
-        text = spec_phase.edit(state.text, fields)
+def edit(spec: Spec, state: State | None, *, fields: Mapping[str, Any]) -> str:
+    """Set these members and leave every other byte; without a state, begin one. What is written there now."""
+    text = spec_phase.edit(first_state(spec) if state is None else state.text, fields)
     if state is None or text != state.text:
         files.write_shared(spec.state_path, text, root=spec.root)
+    return text
 
 
-def put_back(spec: Spec, state: State | None) -> None:
-    """The state file as it was before."""
-    if state is not None:
-        if files.read_text(spec.state_path) != state.text:
-            files.write_shared(spec.state_path, state.text, root=spec.root)
-    elif os.path.lexists(spec.state_path):
+def put_back(spec: Spec, state: State | None, *, wrote: str) -> None:
+    """The state file as it was before, unless it holds something else by now than what was written."""
+    if files.read_quietly(spec.state_path) != wrote:
+        return
+    if state is None:
         os.unlink(spec.state_path)
+    elif state.text != wrote:
+        files.write_shared(spec.state_path, state.text, root=spec.root)
 
 
 def first_state(spec: Spec, **chosen: Any) -> str:
     """The text of a state file as a spec begins."""
+    fields = {**_identity(spec), "phase": spec.kind.phases[0], **spec_phase.COUNTERS}
+    fields["maxGlobalIterations"] = spec.source().max_iterations or fields["maxGlobalIterations"]
+    choices = dict(spec.kind.choices)
+    if "commitSpec" in choices:
+        choices["commitSpec"] = not frontmatter.is_off(spec.settings, "auto_commit_spec")
+    fields = {**fields, **choices, "awaitingApproval": True, **chosen}
+    return spec_phase.render({**fields, "schemaVersion": spec_phase.SCHEMA_VERSION})
+
+
+def _identity(spec: Spec) -> dict[str, Any]:
     base = os.path.relpath(spec.folder, spec.root)
-    counters = dict(spec_phase.COUNTERS)
-    if spec.kind is not SPECUM_KIND:
-        number = spec_phase.number_of(spec.name)
-        return spec_phase.render(
-            {
-                "featureId": number or "000",
-                "name": spec.name[len(number) + 1 :] if number else spec.name,
-                "basePath": base,
-                "phase": spec.kind.phases[0],
-                **counters,
-                "awaitingApproval": True,
-                **chosen,
-                "schemaVersion": spec_phase.SCHEMA_VERSION,
-            }
-        )
-    counters["maxGlobalIterations"] = (
-        frontmatter.count(spec.settings, "default_max_iterations") or counters["maxGlobalIterations"]
-    )
-    quick = chosen.get("quickMode", False)
-    fields = {
-        "source": "spec",
-        "name": spec.name,
-        "basePath": "./" + base,
-        "phase": spec.kind.phases[0],
-        **counters,
-        "commitSpec": not frontmatter.is_off(spec.settings, "auto_commit_spec"),
-        "quickMode": quick,
-        "awaitingApproval": not quick,
-        "granularity": "fine",
-        "relatedSpecs": [],
-        **chosen,
-        "schemaVersion": spec_phase.SCHEMA_VERSION,
-    }
-    return spec_phase.render(fields)
+    if not spec.kind.numbered:
+        return {"source": "spec", "name": spec.name, "basePath": "./" + base}
+    number = spec_phase.number_of(spec.name)
+    name = spec.name[len(number) + 1 :] if number else spec.name
+    return {"featureId": number or "000", "name": name, "basePath": base}
+
+
+@contextmanager
+def alone(root: str, place: Here) -> Iterator[None]:
+    """One command at a time changes the specs of a project; it may take the locks of loops inside."""
+    folder = os.path.join(Shelf(root, place.env).folder, "spec")
+    files.make_folder(folder)
+    try:
+        with Lock(os.path.join(folder, "lock")):
+            yield
+    except BusyError:
+        raise UserError("another command is at work on the specs here; try again in a moment.") from None
 
 
 def loop_over(spec: Spec, place: Here) -> LoopFiles | None:
@@ -118,9 +112,14 @@ def loop_over(spec: Spec, place: Here) -> LoopFiles | None:
     return LoopFiles(record, here, writes=place.writes) if record is not None else None
 
 
+def last_loop(spec: Spec, place: Here) -> LoopFiles | None:
+    """The loop over this spec that is under way, else the newest that has ended."""
+    return loop_over(spec, place) or last_over(place, spec.source())
+
+
 def loop_to_resume(spec: Spec, place: Here) -> LoopFiles | None:
     """The loop over this spec that is under way, or that has ended and can go on."""
-    loop = loop_over(spec, place) or last_over(place, spec.source())
+    loop = last_loop(spec, place)
     return loop if loop is not None and state_of(loop).outcome not in FINAL else None
 
 

@@ -9,10 +9,11 @@ from typing import Any
 from ralphloop.cli.errors import UserError
 from ralphloop.cli.here import Here
 from ralphloop.cli.output import say
-from ralphloop.cli.spec import creation, wording
-from ralphloop.cli.spec.catalogue import Specs, must_stay
-from ralphloop.cli.spec.kind import NOTES, SPECUM_KIND, Spec
+from ralphloop.cli.spec import creation, state_file, wording
+from ralphloop.cli.spec.catalogue import Specs
+from ralphloop.cli.spec.kind import NOTES, SPECUM_KIND, Spec, must_stay
 from ralphloop.domain import jsontext
+from ralphloop.domain.prompt import line
 from ralphloop.hook import words
 from ralphloop.store import files
 from ralphloop.store.shelf import Shelf
@@ -29,7 +30,7 @@ class Epic:
     path: str  # of its state
     text: str
     specs: tuple[dict[str, Any], ...]
-    fault: str = ""
+    fault: str = ""  # what is wrong with its file, and what to do about it
 
     @property
     def names(self) -> list[str]:
@@ -46,7 +47,7 @@ class Epic:
 
     def must_be_fine(self) -> None:
         if self.fault:
-            raise UserError(f"{os.path.relpath(self.path)} is corrupt ({self.fault}); repair it first.")
+            raise UserError(f"{os.path.relpath(self.path)} {self.fault}.")
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -70,12 +71,21 @@ def current(specs: Specs, home: str) -> Epic | None:
     text = files.read_quietly(path) if name and files.inside(path, specs.root) else None
     if text is None:
         return None
+    return _read(name, path, text=text)
+
+
+def _read(name: str, path: str, *, text: str) -> Epic:
     try:
-        rows = jsontext.parse_object(text).get("specs", [])
+        data = jsontext.parse_object(text)
     except ValueError as error:
-        return Epic(name, path, text, (), str(error))
+        return Epic(name, path, text, (), f"is corrupt ({error}); repair it")
+    rows, newer = data.get("specs", []), spec_phase.newer(data)
+    if newer:
+        return Epic(
+            name, path, text, (), f"is from a newer version ({newer}); update the plugin ralph-specum"
+        )
     if not isinstance(rows, list):
-        return Epic(name, path, text, (), "`specs` is no list")
+        return Epic(name, path, text, (), "is corrupt (`specs` is no list); repair it")
     return Epic(name, path, text, tuple(row for row in rows if _is_row(row)))
 
 
@@ -83,17 +93,19 @@ def _is_row(row: object) -> bool:
     return isinstance(row, dict) and isinstance(row.get("name"), str)
 
 
-def create(place: Here, specs: Specs, text: list[str]) -> int:
-    home = os.path.join(specs.home, FOLDER)
-    named = wording.guessed(text, taken=set(files.names(home)), fallback="epic")
-    folder = os.path.join(home, named.name)
-    if os.path.lexists(folder):
-        raise UserError(f"{os.path.relpath(folder)} exists already; begin with another name.")
-    must_stay(folder, specs.root)
-    state = {"name": named.name, "goal": named.goal, "specs": [], "output": "spec-files"}
-    texts = {STATE: spec_phase.render(state), NOTES: spec_phase.progress(named.name, named.goal)}
-    creation.build(folder, texts)
-    files.write_shared(os.path.join(specs.home, POINTER), named.name + "\n", root=specs.root)
+def create(place: Here, specs: Specs, *, text: list[str]) -> int:
+    home, pointer = os.path.join(specs.home, FOLDER), os.path.join(specs.home, POINTER)
+    with state_file.alone(specs.root, place):
+        named = wording.guessed(text, taken=set(files.names(home)), word="epic")
+        folder = os.path.join(home, named.name)
+        if os.path.lexists(folder):
+            raise UserError(f"{os.path.relpath(folder)} exists already; begin with another name.")
+        for path in (folder, pointer):
+            must_stay(path, specs.root)
+        state = {"name": named.name, "goal": named.goal, "specs": [], "output": "spec-files"}
+        texts = {STATE: spec_phase.render(state), NOTES: spec_phase.progress(named.name, named.goal)}
+        creation.build(folder, texts)
+        files.write_shared(pointer, named.name + "\n", root=specs.root)
     shown = os.path.relpath(folder)
     adds = f"{words.command(place.env)} specum triage --spec NAME --after OTHER"
     say(
@@ -114,7 +126,7 @@ def _must_have(specs: Specs) -> Epic:
     return epic
 
 
-def add(place: Here, specs: Specs, name: str, *, waits_for: list[str]) -> int:
+def add(place: Here, specs: Specs, *, name: str, waits_for: list[str]) -> int:
     """Add a spec to the current epic, or let one that is in it wait for others."""
     _must_have(specs)
     wording.must_be_name(name, word="spec")
@@ -132,23 +144,18 @@ def _with_spec(epic: Epic, name: str, *, waits_for: list[str]) -> Epic:
     if unknown:
         raise UserError(f"the epic {epic.name} has no spec {unknown[0]}; add that one first.")
     if name in epic.names:
-        text = _with_dependencies(epic, name, waits_for)
+        text = _with_dependencies(epic, name, more=waits_for)
     else:
         row = {"name": name, "status": PENDING, "dependencies": list(dict.fromkeys(waits_for))}
         text = spec_phase.append_item(epic.text, "specs", row)
-    changed = _read(epic, text)
+    changed = _read(epic.name, epic.path, text=text)
     circle = " after ".join(_circle(changed))
     if circle:
-        raise UserError(f"these specs would wait for each other for ever: {circle}; leave one out.")
+        raise UserError(f"these specs would wait for each other for ever: {line(circle)}; leave one out.")
     return changed
 
 
-def _read(epic: Epic, text: str) -> Epic:
-    rows = jsontext.parse_object(text)["specs"]
-    return Epic(epic.name, epic.path, text, tuple(row for row in rows if _is_row(row)))
-
-
-def _with_dependencies(epic: Epic, name: str, more: list[str]) -> str:
+def _with_dependencies(epic: Epic, name: str, *, more: list[str]) -> str:
     """The epic's text with this spec waiting for more of the others."""
     specs = jsontext.member(epic.text, "specs")
     assert specs is not None, "it has this spec"
@@ -163,20 +170,23 @@ def _circle(epic: Epic) -> list[str]:
     """Specs that wait for each other, the first one again at the end; empty if there are none."""
     waits = {spec["name"]: after(spec) for spec in epic.specs}
     fine: set[str] = set()
+    for name in waits:
+        way = {name: iter(waits[name])}  # the specs on the way, each with what is left to look at
+        while way:
+            last = next(reversed(way))
+            other = next((other for other in way[last] if other not in fine), None)
+            if other is None:
+                fine.add(last)
+                del way[last]
+            elif other in way:
+                names = list(way)
+                return [*names[names.index(other) :], other]
+            else:
+                way[other] = iter(waits.get(other, []))
+    return []
 
-    def follow(path: list[str]) -> list[str]:
-        for other in waits.get(path[-1], []):
-            if other in path:
-                return [*path[path.index(other) :], other]
-            if other not in fine and (found := follow([*path, other])):
-                return found
-        fine.add(path[-1])
-        return []
 
-    return next((found for name in waits if (found := follow([name]))), [])
-
-
-def begin(place: Here, specs: Specs, spec: Spec) -> None:
+def begin(place: Here, specs: Specs, *, spec: Spec) -> None:
     """Note in the epic that work on one of its specs began, and say so."""
     with Shelf(specs.root, place.env).lock():
         epic = current(specs, os.path.dirname(spec.folder))
@@ -199,7 +209,7 @@ def show(specs: Specs) -> int:
 
 def tell(epic: Epic) -> None:
     if epic.fault:
-        say(f"! {os.path.relpath(epic.path)} is corrupt ({epic.fault}); repair it.")
+        say(f"! {os.path.relpath(epic.path)} {epic.fault}.")
         return
     done = sum(1 for spec in epic.specs if spec.get("status") == COMPLETED)
     folder = os.path.relpath(os.path.dirname(epic.path))

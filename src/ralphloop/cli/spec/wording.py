@@ -29,18 +29,23 @@ def name_and_goal(words: list[str]) -> Named:
     """A name and what follows it: words of a command line, or one typed text that begins with the name."""
     if len(words) > 1:
         return Named(words[0], whole(words[1:]))
-    first, rest = _first_word(whole(words))
-    return Named(first, rest)
+    text = whole(words).lstrip()
+    if text[:1] in ("'", '"') and text[:1] in text[1:]:
+        name, _, rest = text[1:].partition(text[0])
+        return Named(name, rest.lstrip())
+    return Named(*_first_word(text))
 
 
-def guessed(words: list[str], *, taken: Container[str], fallback: str) -> Named:
+def guessed(words: list[str], *, taken: Container[str], word: str) -> Named:
     """The first word is the name if it looks like one (it has a dash, or stands alone); else the goal's
-    first words make one that is free."""
+    first words make one that is free. A path alone is meant as a name, and can be none."""
     text = whole(words)
     first, rest = _first_word(text)
+    if not rest and ("/" in first or "." in first):
+        must_be_name(first, word=word)
     if spec_phase.is_name(first) and ("-" in first or not rest):
         return Named(first, rest)
-    return Named(spec_phase.free_name(slug(text) or fallback, taken), text)
+    return Named(spec_phase.free_name(slug(text) or word, taken), text)
 
 
 def must_be_name(text: str, *, word: str) -> None:

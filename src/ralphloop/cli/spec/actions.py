@@ -1,0 +1,53 @@
+"""The actions that specs and features have in common, each for the kind that it is about."""
+
+from __future__ import annotations
+
+import argparse
+
+from ralphloop.cli.here import here
+from ralphloop.cli.output import say, say_json
+from ralphloop.cli.spec import ending, execution, overview, step, triage, wording
+from ralphloop.cli.spec.catalogue import specs_here
+from ralphloop.cli.spec.kind import Kind
+
+
+def phase(kind: Kind, args: argparse.Namespace) -> int:
+    """Begin the step that is called as the action is."""
+    place = here()
+    step.begin(place, specs_here(kind, place), action=args.action, text=wording.whole(args.text))
+    return 0
+
+
+def implement(kind: Kind, args: argparse.Namespace) -> int:
+    place = here()
+    spec = specs_here(kind, place).must_have_current()
+    return execution.implement(place, spec, wish=execution.wish_of(args))
+
+
+def switch(kind: Kind, args: argparse.Namespace) -> int:
+    place = here()
+    return ending.switch(place, specs_here(kind, place), name=args.name)
+
+
+def cancel(kind: Kind, args: argparse.Namespace) -> int:
+    place = here()
+    return ending.cancel(place, specs_here(kind, place), name=args.name)
+
+
+def status(kind: Kind, args: argparse.Namespace, *, begin: str) -> int:
+    """Every spec, and the epic where there are such; `begin` is said where there is nothing yet."""
+    place = here(writes=False)
+    specs = specs_here(kind, place)
+    found = overview.all_standings(place, specs)
+    epic = triage.current(specs, specs.home) if kind.epics else None
+    if args.json:
+        rows = [standing.to_json(current=current) for standing, current in found]
+        more = {"epic": epic and epic.to_json()} if kind.epics else {}
+        say_json({f"{kind.word}s": rows, **more})
+        return 0
+    overview.table(found)
+    if epic is not None:
+        triage.tell(epic)
+    if not found and epic is None:
+        say(begin)
+    return 0
