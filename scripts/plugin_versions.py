@@ -61,6 +61,10 @@ class Marketplace:
                 found.append(
                     f"{name} is {version} in its plugin.json and {self.listed(name)} in the marketplace"
                 )
+            if name not in self._known():
+                found.append(
+                    f"nothing tells what {name} was published as: run scripts/plugin_versions.py --publish"
+                )
             if self.must_rise(name):
                 found.append(f"{name} changed since {version} was published: run scripts/plugin_versions.py")
         package = re.search('VERSION = "(.*)"', self._package().read_text())
@@ -90,7 +94,13 @@ class Marketplace:
             package.write_text(re.sub('VERSION = ".*"', f'VERSION = "{version}"', package.read_text()))
 
     def publish(self) -> None:
-        known = {name: {"version": self.version(name), "digest": self.digest(name)} for name in self.names}
+        """Record the content of each version; one that was published with other content stays as it was."""
+        known = {
+            name: self._known()[name]
+            if self.must_rise(name)
+            else {"version": self.version(name), "digest": self.digest(name)}
+            for name in self.names
+        }
         self._published.write_text(json.dumps(known, indent=2) + "\n")
 
     def _known(self) -> dict[str, dict[str, str]]:
@@ -146,11 +156,11 @@ def main(argv: list[str], root: Path = ROOT) -> int:
     if not args.check and not args.publish:
         for name, version in market.raise_versions(args.step).items():
             print(f"{name} is {version} now")
+    if args.publish:
+        market.publish()
     faults = market.faults()
     for fault in faults:
         print(fault, file=sys.stderr)
-    if args.publish and not faults:
-        market.publish()
     return 1 if faults else 0
 
 
