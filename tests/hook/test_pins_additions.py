@@ -173,7 +173,7 @@ def test_splits_and_fix_tasks_are_kept(project: ProjectFactory) -> None:
     insert(found, "- [ ] 1.2", "1.2.1 Half", "1.2.2 The other half")
     text = insert(found, "- [ ] 1.1", "1.1.1 [FIX 1.1] a", "1.1.2 [FIX 1.1] b", "1.1.3 [FIX 1.1] c")
     answer = found.turn()
-    assert "Task 1/8" in answer.message
+    assert "Task 2/8" in answer.message  # a fix comes before what it fixes
     assert "added" not in answer.message
     assert list_file(found).read_text() == text
     for name in ("1.2.1", "1.2.2", "1.1.1", "1.1.2", "1.1.3"):
@@ -247,11 +247,12 @@ def test_the_state_can_lower_a_limit_and_not_raise_it(
     assert list_file(found).read_text().count("[FIX 1.1]") == most
 
 
-def test_speckit_knows_no_such_limits(project: ProjectFactory) -> None:
+def test_speckit_has_the_same_limits(project: ProjectFactory) -> None:
+    """Document 3, component D: `maxFixTasksPerOriginal` is 3 there too."""
     found = checked(project, "speckit", "")
     insert(found, "- [ ] 1.1", *(f"1.1.{n} [FIX 1.1] again" for n in range(1, 6)))
-    assert "taken out" not in found.turn().message
-    assert list_file(found).read_text().count("[FIX 1.1]") == 5
+    assert "taken out" in found.turn().message
+    assert list_file(found).read_text().count("[FIX 1.1]") == 3
 
 
 def test_an_added_task_without_an_id_is_known_by_its_description(project: ProjectFactory) -> None:

@@ -13,7 +13,7 @@ from ralphloop.cli.person import require_person
 from ralphloop.domain.limits import iteration_limit
 from ralphloop.domain.model import COMPLETE, FEATURES, Limits, TaskList
 from ralphloop.evidence import globs
-from ralphloop.store import approvals, arming, files, pins, tasks
+from ralphloop.store import approvals, arming, files, pins, shelf, tasks
 from ralphloop.store.loop import LoopFiles
 from ralphloop.store.shelf import Shelf
 from ralphloop.tasklists import feature_list
@@ -33,7 +33,7 @@ def of_loop_before(
     where that was asked for."""
     if not agent_in(place.env):
         return None, limits
-    before = last_over(place, source)
+    before = last_over(place, source) or _moved(place, source)
     is_new = before is None or state_of(before).outcome == COMPLETE
     higher = allowance.raised(_usual(source) if before is None or is_new else before.record.limits, limits)
     if higher:
@@ -46,6 +46,18 @@ def of_loop_before(
         require_person(place.env, f"a loop over {source.name} with other criteria than before")
     kept = {name: value for name, value in before.record.limits.to_json().items() if value}
     return before, {**kept, **limits}
+
+
+def _moved(place: Here, source: Source) -> LoopFiles | None:
+    """This session's last loop over a list that is gone: it may have been this one, under another name."""
+    role = pins.role_of(source.layout)
+    gone = [
+        loop
+        for loop in place.loops(shelf.ENDED)
+        if (loop.record.session, loop.record.layout) == (place.session, source.layout)
+        and not files.signature(loop.record.paths[role])
+    ]
+    return max(gone, key=lambda loop: loop.record.armed_at, default=None)
 
 
 def _usual(source: Source) -> Limits:

@@ -97,7 +97,7 @@ def guard(loop: LoopFiles, tasks: TaskList, texts: Texts, ledger: Ledger) -> Gua
         guarded.texts.update(restored.texts)
         guarded.tasks = layout.parse(guarded.texts)
         _tell_restored(guarded, restored.faults)
-    if loop.record.layout == SPECUM and restored.added:
+    if loop.record.layout != FEATURES and restored.added:
         _hold_additions(guarded, original, ledger)
     if guarded.texts[role] != texts.get(role):
         _write(loop, role, guarded)

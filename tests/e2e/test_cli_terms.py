@@ -1,0 +1,57 @@
+"""On which terms an agent may begin a loop: none that are easier than before, whatever it calls the list."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from e2e.cli_project import SESSION, Project
+
+INSIDE = {"CLAUDECODE": "1", "CLAUDE_CODE_SESSION_ID": SESSION}
+BOXES = "# Tasks\n\n- [ ] 1.1 Form\n  - **Verify**: `test -f form`\n- [ ] 1.2 Check\n"
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    return Project(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--max-iterations", "500"], "iterations 500 instead of 15"),
+        (["--max-iterations", "0", "--i-know"], "iterations no limit instead of 15"),
+        (["--max-attempts", "50"], "attempts 50 instead of 5"),
+        (["--max-time", "90h"], "time_s 90 h 00 min instead of 8 h 00 min"),
+    ],
+)
+def test_agent_starts_within_the_usual_limits(project: Project, options: list[str], told: str) -> None:
+    project.new()
+    assert told in project.refused("start", "shop", *options, env=INSIDE)
+    assert "at most 9 iterations" in project.fine("start", "shop", "--max-iterations", "9", env=INSIDE)
+
+
+def test_person_sets_any_limit(project: Project) -> None:
+    project.new()
+    assert "500 iterations" in project.fine("start", "shop", "--max-iterations", "500")
+
+
+@pytest.mark.parametrize("weaker", [True, False])
+def test_list_under_another_name_is_held_to_the_terms_that_it_had(project: Project, weaker: bool) -> None:
+    """The agent cancels, renames the spec, and begins anew."""
+    project.write("specs/.current-spec", "login\n")
+    project.write("specs/login/tasks.md", BOXES)
+    project.fine("specum", "implement", "--max-global-iterations", "5", env=INSIDE)
+    project.fine("specum", "cancel", env=INSIDE)
+    (project.root / "specs/login").rename(project.root / "specs/other")
+    if weaker:
+        project.write("specs/other/tasks.md", BOXES.replace("  - **Verify**: `test -f form`\n", ""))
+    project.fine("specum", "switch", "other", env=INSIDE)
+    if weaker:
+        told = project.refused("specum", "implement", env=INSIDE)
+        assert "other criteria than before" in told
+    else:
+        told = project.refused("specum", "implement", "--max-global-iterations", "50", env=INSIDE)
+        assert "iterations 50 instead of 5" in told
+        assert "at most 5 iterations" in project.fine("specum", "implement", env=INSIDE)
