@@ -123,7 +123,8 @@ def _typed_argv(words: list[str]) -> list[str]:
     module = _load(COMMANDS[command][0]) if command in COMMANDS else None
     action = "".join(words[1:2])
     options = getattr(module, "TYPED", {}).get(action)
-    return [*words, *typed.argv(said.text, options, loose=action in getattr(module, "LOOSE", ()))]
+    ways = {way: action in getattr(module, way.upper(), ()) for way in ("loose", "named")}
+    return [*words, *typed.argv(said.text, options, **ways)]
 
 
 def run(argv: list[str], *, kind: type[argparse.ArgumentParser] = argparse.ArgumentParser) -> int:

@@ -32,9 +32,10 @@ def taken(words: list[str], env: Mapping[str, str]) -> Typed:
     return found
 
 
-def argv(text: str, options: Options | None, *, loose: bool = False) -> list[str]:
+def argv(text: str, options: Options | None, *, loose: bool = False, named: bool = False) -> list[str]:
     """The words of a typed text. With `options` it is free text: those in front of it are taken, and the rest
-    stays one word, byte by byte. `loose` takes them also from behind its first word, a name, and its end."""
+    stays one word, byte by byte. `loose` takes them also from behind its first word, a name, and its end;
+    `named` makes that a word of its own."""
     if options is None:
         return _words(text)
     found, rest = _from_front(text, options)
@@ -45,7 +46,9 @@ def argv(text: str, options: Options | None, *, loose: bool = False) -> list[str
             rest = f"{first} {after}".strip()
         behind, rest = _from_back(rest, options)
         found += [*within, *behind]
-    return [*found, "--", rest] if rest else found
+    if not rest:
+        return found
+    return [*found, "--", *(rest.split(None, 1) if named else [rest])]
 
 
 def _words(text: str) -> list[str]:

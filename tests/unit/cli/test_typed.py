@@ -66,6 +66,14 @@ def test_options_may_also_stand_behind_a_name_and_at_the_end(text: str, words: l
     assert argv(text, OPTIONS, loose=True) == words
 
 
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [("", []), ("F1", ["--", "F1"]), (f" --name s F1\n {NASTY} ", ["--name", "s", "--", "F1", NASTY])],
+)
+def test_name_can_be_a_word_of_its_own(text: str, words: list[str]) -> None:
+    assert argv(text, OPTIONS, named=True) == words
+
+
 def test_long_text_takes_no_time() -> None:
     """A million words; looking at every end of them would take hours."""
     text = "x " + "word " * 1_000_000
