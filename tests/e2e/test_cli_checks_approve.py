@@ -96,7 +96,7 @@ def test_an_interrupt_leaves_everything_as_it_is(running: Project) -> None:
     change(running, "F1", verify=[leaving(running)])
     before = running.digest()
     with Asked(running, "approve") as asked:
-        code, _ = asked.answer("\x03")
+        code, _ = asked.interrupt()
     assert code == 130
     assert running.digest() == before
 
