@@ -265,6 +265,13 @@ def test_ctrl_c_leaves_nothing_behind(project: Project) -> None:
     assert list(temporary.iterdir()) == []
 
 
+def is_watched(pid: int) -> bool:
+    """Whether the shell that ends the client with this process is there already."""
+    done = subprocess.run(["ps", "-eo", "ppid=,args="], capture_output=True, text=True, check=True)
+    rows = [line.split(None, 1) for line in done.stdout.splitlines()]
+    return any(row[0] == str(pid) and "read -r _" in row[1] for row in rows if len(row) == 2)
+
+
 def test_a_killed_doctor_takes_the_client_along_and_the_next_one_cleans_up(project: Project) -> None:
     pid, temporary = project.folder / "pid", project.folder / "temporary"
     temporary.mkdir()
@@ -273,7 +280,7 @@ def test_a_killed_doctor_takes_the_client_along_and_the_next_one_cleans_up(proje
     env = project.env({"TMPDIR": str(temporary)})
     words = project.argv("doctor")
     with subprocess.Popen(words, env=env, cwd=project.root, stdout=subprocess.DEVNULL) as doctor:
-        wait_until(lambda: pid.exists() and pid.read_text().strip())
+        wait_until(lambda: pid.exists() and pid.read_text().strip() and is_watched(doctor.pid))
         doctor.kill()
     wait_until(lambda: gone(int(pid.read_text())))
     (left,) = temporary.iterdir()
