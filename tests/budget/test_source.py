@@ -32,7 +32,7 @@ EXCEPTIONS = {
     ("hook/checks.py", "ralphloop.evidence.origin", "prover"): "only when a check is due",
     ("hook/checks.py", "ralphloop.evidence.protect", "pin_protected"): "only for a list that protects files",
     ("hook/checks.py", "ralphloop.evidence.approval", "approve_typed"): "only when the person approves",
-    ("hook/checks.py", "ralphloop.evidence.approval", "has_person"): "only for a slash command of ours",
+    ("hook/checks.py", "ralphloop.agents.presence", "has_person"): "only for a slash command of ours",
     ("hook/checks.py", "ralphloop.evidence", "waiting"): "only for a line about checks that may wait",
     ("hook/spending.py", "ralphloop.agents.models", "count"): "only where a budget was set",
     ("hook/spending.py", "ralphloop.agents.usage", "count"): "only where a budget was set",

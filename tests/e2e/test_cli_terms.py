@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from e2e.cli_project import SESSION, Project
+from e2e.cli_project import Project
+from e2e.spec_project import INSIDE
 
-INSIDE = {"CLAUDECODE": "1", "CLAUDE_CODE_SESSION_ID": SESSION}
 BOXES = "# Tasks\n\n- [ ] 1.1 Form\n  - **Verify**: `test -f form`\n- [ ] 1.2 Check\n"
 
 

@@ -12,13 +12,11 @@ import pytest
 
 from e2e.cli_project import OTHER, SESSION, Project
 from e2e.client import REPOSITORY
+from e2e.spec_project import INSIDE
 
 PLUGINS = ("ralphloop", "ralph-specum", "ralph-speckit")
 TOOL = REPOSITORY / "plugins/ralphloop/bin/ralphloop"
 GOAL = 'it\'s "a" $(touch pwned) `id` \\n; ünï\n\tsecond  line'
-
-
-INSIDE = {"CLAUDECODE": "1", "CLAUDE_CODE_SESSION_ID": SESSION}
 
 
 def call(project: Project, *words: str, **env: str) -> subprocess.CompletedProcess[str]:

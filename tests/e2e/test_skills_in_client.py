@@ -6,21 +6,19 @@ import json
 import re
 import shutil
 import threading
-import uuid
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from e2e.client import ClientHome, PrintRun, run_print
+from e2e.client import ClientHome, PrintRun
 from e2e.conftest import ProjectFactory
 from e2e.looping import Outside, bash, plugin
 from e2e.proving import CHECK, CHECK_TEXT, checked, feature, verify
+from e2e.talking import Talk
 from e2e.terminal import Terminal
 from ralphloop.evidence.approval import digest
-from ralphloop.testing.messages_api import ModelRequest
 from ralphloop.testing.model_server import ModelServer
 from ralphloop.testing.reply import Reply, call, text
 
@@ -29,38 +27,6 @@ pytestmark = pytest.mark.client
 GOAL = 'Make two files, it\'s "easy" $(touch pwned) `id`\nand  nothing; else'
 LIST = json.dumps({"features": [feature(1), feature(2)]}, indent=2)
 APPROVE = f"/ralphloop:approve {digest([verify(1), verify(2)])}"
-
-
-@dataclass
-class Talk:
-    """One session of the client, prompt by prompt, with the rights that a person has by default."""
-
-    home: ClientHome
-    root: Path
-    plugins: Sequence[Path] = field(default_factory=lambda: [plugin("ralphloop")])
-    mode: str = "acceptEdits"
-    session: str = field(default_factory=lambda: str(uuid.uuid4()))
-    begun: bool = False
-
-    def say(self, prompt: str, *script: Reply, **env: str) -> tuple[PrintRun, list[ModelRequest]]:
-        option: dict[str, Any] = (
-            {"args": ("--resume", self.session)} if self.begun else {"session_id": self.session}
-        )
-        self.begun = True
-        with ModelServer(script, default="Nothing is left to be said.") as server:
-            run = run_print(
-                self.home, self.root, prompt, server,
-                plugin_dirs=self.plugins, permission_mode=self.mode, env=env, **option,
-            )  # fmt: skip
-        return run, server.main_requests
-
-    @property
-    def outside(self) -> Outside:
-        return Outside(self.home, self.root)
-
-    @property
-    def ending(self) -> tuple[str, str | None]:
-        return self.outside.loop["state"], self.outside.loop["outcome"]
 
 
 @pytest.fixture

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 import threading
-import uuid
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,7 +13,8 @@ import pytest
 
 from e2e.client import ClientHome, PrintRun, run_print
 from e2e.conftest import ProjectFactory
-from e2e.looping import SPECKIT_STATE, SPECUM_STATE, Outside, bash, plugin
+from e2e.looping import SPECKIT_STATE, SPECUM_STATE, bash, plugin
+from e2e.talking import Talk
 from e2e.terminal import Terminal
 from ralphloop.evidence.approval import digest
 from ralphloop.testing.messages_api import ModelRequest
@@ -67,33 +67,17 @@ def tasks(kind: Kind) -> str:
 
 
 @dataclass
-class Spec:
+class Spec(Talk):
     """A project with a spec whose tasks are written, and one session of the client in it."""
 
-    home: ClientHome
-    root: Path
-    kind: Kind
-    session: str = field(default_factory=lambda: str(uuid.uuid4()))
-    begun: bool = False
+    kind: Kind = SPECUM
 
-    def say(
-        self, prompt: str, *script: Reply, below: Callable[[ModelRequest], Reply] | tuple[Reply, ...] = ()
-    ) -> tuple[PrintRun, list[ModelRequest]]:
-        option: dict[str, Any] = (
-            {"args": ("--resume", self.session)} if self.begun else {"session_id": self.session}
-        )
-        self.begun = True
-        with ModelServer(script, subagents=below, default="Nothing is left to be said.") as server:
-            run = run_print(
-                self.home, self.root, f"/{self.kind.name}:{prompt}", server,
-                plugin_dirs=[plugin(self.kind.name)], permission_mode="acceptEdits", **option,
-            )  # fmt: skip
-        assert self.outside.errors() == ""
-        return run, server.main_requests
+    def __post_init__(self) -> None:
+        self.plugins = [plugin(self.kind.name)]
 
-    @property
-    def outside(self) -> Outside:
-        return Outside(self.home, self.root)
+    def type(self, command: str, *script: Reply) -> tuple[PrintRun, list[ModelRequest]]:
+        """What a command of the plugin makes of the session."""
+        return self.say(f"/{self.kind.name}:{command}", *script)
 
     @property
     def folder(self) -> Path:
@@ -128,7 +112,7 @@ def spec(client_home: ClientHome, project: ProjectFactory) -> Callable[..., Spec
         named |= {
             f"{kind.folder}/{name}.md": f"# {name}\n" for name in ("spec", "plan", "requirements", "design")
         }
-        return Spec(client_home, project({**named, **files}, name="my project"), kind)
+        return Spec(client_home, project({**named, **files}, name="my project"), kind=kind)
 
     return build
 
@@ -144,7 +128,7 @@ def test_implement_runs_five_tasks_to_the_end(spec: Callable[..., Spec], kind: K
     one = spec(kind)
     lie = [bash(f"ralphloop done {kind.ids[3]}"), text("That is made.")]
     one.outside.ralphloop("approve", "--yes")
-    run, requests = one.say(
+    run, requests = one.type(
         "implement --max-task-iterations 4", *one.work(1), *one.work(2, 3), *lie, *one.work(4), *one.work(5)
     )
     assert run.result["permission_denials"] == []
@@ -200,14 +184,14 @@ def test_group_is_handed_to_the_plugins_own_agents(spec: Callable[..., Spec], ki
 def test_unapproved_checks_are_shown_and_allowed_by_typing(spec: Callable[..., Spec], kind: Kind) -> None:
     one = spec(kind)
     typed = f"approve {digest([check(number) for number in range(1, 6)])}"
-    _, requests = one.say("implement", *one.work(1), *one.work(2, 3))
+    _, requests = one.type("implement", *one.work(1), *one.work(2, 3))
     assert said(requests[:1], f"/{kind.name}:{typed}") == [0]
     assert said(requests[:1], check(5)) == [0]
     assert one.outside.loop["outcome"] == "stalled"
     assert json.loads(one.outside.ralphloop("evidence", "--json"))["evidence"] == []
 
-    one.say(typed, text("I see."))
-    run, _ = one.say("implement", *one.work(4), *one.work(5))
+    one.type(typed, text("I see."))
+    run, _ = one.type("implement", *one.work(4), *one.work(5))
     assert run.result["permission_denials"] == []
     assert one.outside.loop["outcome"] == "complete"
     evidence = json.loads(one.outside.ralphloop("evidence", "--json"))["evidence"]
@@ -249,10 +233,10 @@ def test_command_typed_in_mid_loop_is_heard_at_the_next_stop(
 def test_question_is_answered_by_typing(spec: Callable[..., Spec]) -> None:
     one = spec(SPECUM)
     one.outside.ralphloop("approve", "--yes")
-    run, _ = one.say("implement", bash("ralphloop ask 1.1 'Which colour?'"), text("I asked."))
+    run, _ = one.type("implement", bash("ralphloop ask 1.1 'Which colour?'"), text("I asked."))
     assert any("`/ralph-specum:answer ID TEXT`" in str(event) for event in run.events)
     assert one.outside.loop["outcome"] == "needs_input"
-    run, requests = one.say(
+    run, requests = one.type(
         "answer 1.1 it's the $(blue) one",
         text("I see."),
         *one.work(1),
@@ -268,15 +252,15 @@ def test_question_is_answered_by_typing(spec: Callable[..., Spec]) -> None:
 def test_cancel_removes_the_state_and_keeps_the_spec(spec: Callable[..., Spec], kind: Kind) -> None:
     one = spec(kind, **{f"{kind.folder}/.progress.md": "# What was done\n"})
     one.outside.ralphloop("approve", "--yes")
-    one.say("implement", *one.work(1), bash("sleep 0"), text("On with it."))
+    one.type("implement", *one.work(1), bash("sleep 0"), text("On with it."))
     assert (one.folder / kind.state).exists()
-    _, requests = one.say("cancel", text("It is over."))
+    _, requests = one.type("cancel", text("It is over."))
     assert len(requests) == 1
     assert not (one.folder / kind.state).exists()
     assert (one.folder / ".progress.md").read_text().startswith("# What was done\n")
     assert one.boxes() == "x    "
     assert one.outside.loop["outcome"] == "cancelled"
-    _, requests = one.say("implement", *one.work(2, 3), *one.work(4), *one.work(5))
+    _, requests = one.type("implement", *one.work(2, 3), *one.work(4), *one.work(5))
     assert one.boxes() == "xxxxx"
 
 
@@ -297,7 +281,7 @@ def test_bad_input_gets_a_sentence_and_loses_nothing(
     before = {
         path: path.read_bytes() for path in one.root.rglob("*") if path.is_file() and ".git/" not in str(path)
     }
-    _, requests = one.say(prompt, text("So it is."))
+    _, requests = one.type(prompt, text("So it is."))
     assert said(requests[:1], told) == [0]
     after = {
         path: path.read_bytes() for path in one.root.rglob("*") if path.is_file() and ".git/" not in str(path)
@@ -307,7 +291,7 @@ def test_bad_input_gets_a_sentence_and_loses_nothing(
 
 def test_specum_from_a_goal_to_proven_tasks(client_home: ClientHome, project: ProjectFactory) -> None:
     """Every phase as the person types it; each document is the agent's, every state is the command line's."""
-    one = Spec(client_home, project({"out/.keep": ""}), SPECUM)
+    one = Spec(client_home, project({"out/.keep": ""}), kind=SPECUM)
     goal = 'Make five files, it\'s "easy" $(touch pwned)'
 
     def write(name: str, content: str) -> Reply:
@@ -322,14 +306,14 @@ def test_specum_from_a_goal_to_proven_tasks(client_home: ClientHome, project: Pr
     }
     for prompt, (name, content) in phases.items():
         script = [write(name, content), text("Written.")] if name else [text("Made.")]
-        run, requests = one.say(prompt, *script)
+        run, requests = one.type(prompt, *script)
         assert said(requests[:1], "ralphloop: ") == [], requests[0].new_texts
         assert run.result["permission_denials"] == []
         assert one.state["phase"] == prompt.split()[0].replace("new", "research")
     assert goal in (one.folder / ".progress.md").read_text()
     assert not (one.root / "pwned").exists()
     one.outside.ralphloop("approve", "--yes")
-    one.say("implement", *one.work(1), *one.work(2, 3), *one.work(4), *one.work(5))
+    one.type("implement", *one.work(1), *one.work(2, 3), *one.work(4), *one.work(5))
     assert one.outside.loop["outcome"] == "complete"
 
 
@@ -337,7 +321,7 @@ def test_quick_mode_goes_from_a_goal_to_proven_tasks_in_one_prompt(
     client_home: ClientHome, project: ProjectFactory
 ) -> None:
     """Through every phase without a question, although the agent tries to stop after each."""
-    one = Spec(client_home, project({"out/.keep": ""}), SPECUM)
+    one = Spec(client_home, project({"out/.keep": ""}), kind=SPECUM)
     documents = {"research": "# Research\n", "requirements": "# Requirements\n", "design": "# Design\n"}
     script: list[Reply] = []
     for phase, content in {**documents, "tasks": tasks(SPECUM)}.items():
@@ -345,7 +329,7 @@ def test_quick_mode_goes_from_a_goal_to_proven_tasks_in_one_prompt(
         write = call("Write", file_path=str(one.folder / f"{phase}.md"), content=content)
         script += [*begin, write, text(f"The {phase} phase is written.")]
     script += [bash("ralphloop specum implement")]
-    run, requests = one.say(
+    run, requests = one.type(
         "start demo --quick", *script, *one.work(1), *one.work(2, 3), *one.work(4), *one.work(5)
     )
     assert run.result["permission_denials"] == []
@@ -357,7 +341,7 @@ def test_quick_mode_goes_from_a_goal_to_proven_tasks_in_one_prompt(
 
 def test_speckit_from_a_goal_to_proven_tasks(client_home: ClientHome, project: ProjectFactory) -> None:
     one = Spec(
-        client_home, project({"out/.keep": ""}), SPECKIT._replace(folder=".specify/specs/001-five-files")
+        client_home, project({"out/.keep": ""}), kind=SPECKIT._replace(folder=".specify/specs/001-five-files")
     )
 
     steps = {
@@ -370,10 +354,10 @@ def test_speckit_from_a_goal_to_proven_tasks(client_home: ClientHome, project: P
         "checklist release": (one.folder / "checklists/release.md", "- [x] read\n", "tasks"),
     }
     for prompt, (path, content, phase) in steps.items():
-        _, requests = one.say(prompt, call("Write", file_path=str(path), content=content), text("Written."))
+        _, requests = one.type(prompt, call("Write", file_path=str(path), content=content), text("Written."))
         assert said(requests[:1], "ralphloop: ") == [], requests[0].new_texts
         if phase:
             assert (one.state["phase"], one.state["awaitingApproval"]) == (phase, True)
     one.outside.ralphloop("approve", "--yes")
-    one.say("implement", *one.work(1), *one.work(2, 3), *one.work(4), *one.work(5))
+    one.type("implement", *one.work(1), *one.work(2, 3), *one.work(4), *one.work(5))
     assert one.outside.loop["outcome"] == "complete"

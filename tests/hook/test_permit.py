@@ -5,9 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hook.conftest import ProjectFactory
-from hook.harness import OTHER, Answer, LoopProject
-
-LAYOUTS = ("features", "specum", "speckit")
+from hook.harness import LAYOUTS, OTHER, Answer, LoopProject
 
 
 def ask(found: LoopProject, command: object, **fields: object) -> Answer:

@@ -11,9 +11,8 @@ from typing import Any
 
 from ralphloop.agents import claude
 from ralphloop.domain import jsontext
-from ralphloop.domain.model import FEATURES, LAYOUTS, SPECKIT, SPECUM
+from ralphloop.domain.model import LAYOUTS
 
-PLUGINS = {FEATURES: "ralphloop", SPECUM: "ralph-specum", SPECKIT: "ralph-speckit"}
 PLUGIN_ROOT = "${CLAUDE_PLUGIN_ROOT}"
 SETTINGS, STATUSLINE = "settings", "statusline"  # as whom our command lines in settings run
 # Wide in the path only: what is found is written anew and compared.

@@ -83,7 +83,7 @@ def _install(place: Here, file: SettingsFile, *, statusline: bool) -> Said:
 
 def _wanted(place: Here, *, raises_cap: bool, statusline: bool) -> Wanted:
     """The rules are in the words that the hook will tell the agent, under the interpreter that it runs in."""
-    word = command(place.env, interpreter.real())
+    word = command(place.env)
     return Wanted(
         hook=claude.hook_command(PACKAGE),
         rules=tuple(f"Bash({word} {claim}:*)" for claim in CLAIMS),

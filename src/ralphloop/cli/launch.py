@@ -13,14 +13,13 @@ from ralphloop.agents import claude
 from ralphloop.agents.presence import agent_in
 from ralphloop.cli.errors import UserError
 from ralphloop.cli.here import Here
+from ralphloop.cli.setup import PACKAGE
 from ralphloop.domain import prompt
 from ralphloop.domain.model import CANCELLED, ENDED
 from ralphloop.hook.words import words_for
 from ralphloop.store import files, tasks
 from ralphloop.store.loop import LoopFiles
 from ralphloop.views.snapshot import state_of
-
-PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
 def check(place: Here, *, as_json: bool) -> None:

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from ralphloop.agents import claude, registration
-from ralphloop.agents.registration import PLUGINS
 from ralphloop.cli import cap
 from ralphloop.cli.here import Here
 from ralphloop.cli.setup import Setup, look
+from ralphloop.domain.model import PLUGINS
 from ralphloop.tasklists.registry import own_file
 from ralphloop.tasklists.source import Source
 

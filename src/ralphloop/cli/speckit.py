@@ -99,11 +99,7 @@ def _create(place: Here, specs: Specs, *, words: list[str]) -> int:
         old = specs.before()
         spec = _numbered(specs, named)
     _tell_constitution(specs)
-    if old is not None:
-        ending.tell_left(place, old, specs=specs)
-    step.tell(place, spec, action="specify")
-    if not named.goal:
-        say("! It has no goal yet: ask the person for it and write it into the notes first.")
+    actions.introduce(place, specs, spec=spec, old=old, action="specify", goal=named.goal)
     return 0
 
 

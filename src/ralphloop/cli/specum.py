@@ -17,7 +17,6 @@ from ralphloop.cli.spec import (
     execution,
     overview,
     state_file,
-    step,
     triage,
     wording,
 )
@@ -99,11 +98,7 @@ def _create(args: argparse.Namespace, named: wording.Named) -> int:
         say(f"Quick mode: a loop keeps {who} going through the phases.")
     if "epicName" in state:
         triage.begin(place, specs, spec=spec)
-    if old is not None:
-        ending.tell_left(place, old, specs=specs)
-    step.tell(place, spec, action="research")
-    if not named.goal:
-        say("! It has no goal yet: ask the person for it and write it into the notes first.")
+    actions.introduce(place, specs, spec=spec, old=old, action="research", goal=named.goal)
     return 0
 
 

@@ -66,13 +66,9 @@ class Waiting(NamedTuple):
     loop: LoopFiles | None
 
 
-def nobody_typed(env: Mapping[str, str]) -> bool:
-    return started_by_agent(env)
-
-
 def typed(found: Iterable[Waiting], said: str, *, env: Mapping[str, str]) -> str:
     """The person typed an approval in the client: what to answer."""
-    if nobody_typed(env):
+    if started_by_agent(env):
         return "an agent started this client, so nobody typed that; approve in a terminal of your own."
     lists = [one for one in found if one.commands]
     if not lists:

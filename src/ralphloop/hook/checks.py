@@ -57,6 +57,6 @@ def waiting(loop: LoopFiles) -> tuple[int, str]:
 
 def has_person(env: Mapping[str, str]) -> bool:
     """Whether a person, and no agent, started this client."""
-    from ralphloop.evidence.approval import nobody_typed
+    from ralphloop.agents.presence import started_by_agent
 
-    return not nobody_typed(env)
+    return not started_by_agent(env)

@@ -3,7 +3,16 @@
 from __future__ import annotations
 
 from ralphloop import system as os
-from ralphloop.hook.transcript import FLAGS, TAIL_MAX, blocks, entries_with, entry_of, new_bytes, text_of
+from ralphloop.hook.transcript import (
+    FIRST_TAIL,
+    FLAGS,
+    TAIL_MAX,
+    blocks,
+    entries_with,
+    entry_of,
+    new_bytes,
+    text_of,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,7 +57,7 @@ def has_reply(path: str, reply: Optional[str]) -> bool:
     plain = 0
     while plain < len(words) and " " <= words[plain] <= "~" and words[plain] not in '"\\':
         plain += 1
-    found = new_bytes(path, 0, TAIL_MAX)
+    found = new_bytes(path, 0, FIRST_TAIL)
     return not plain or found is None or words[:plain].encode() in found[0]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ralphloop import system as os
 from ralphloop.hook import find, shell, wire
+from ralphloop.hook.words import own_script
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,19 +48,14 @@ def programs_of(command: str) -> set[str]:
 
 
 def _verb(words: list[str]) -> str:
-    named = 1 if words[0] == NAME else 2 if words[:2] == ["sh", _own()] else len(words)
+    named = 1 if words[0] == NAME else 2 if words[:2] == ["sh", own_script()] else len(words)
     return "".join(words[named : named + 1])
-
-
-def _own() -> str:
-    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    return os.path.join(os.path.dirname(package), "bin", NAME)
 
 
 def is_within(program: str, env: Mapping[str, str], folder: str) -> bool:
     """Whether the agent, who may write in this folder, could have put there what this name starts."""
     top = os.path.realpath(folder).rstrip(os.sep) + os.sep
-    for place in [*(env.get("PATH") or "").split(os.pathsep), os.path.dirname(_own())]:
+    for place in [*(env.get("PATH") or "").split(os.pathsep), os.path.dirname(own_script())]:
         found = os.path.join(place, program)
         if not os.path.isabs(place):
             return True

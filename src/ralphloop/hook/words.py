@@ -38,21 +38,29 @@ def client_cap(env: Mapping[str, str]) -> int:
         return CLIENT_CAP
 
 
-def command(env: Mapping[str, str], python: str = "") -> str:
+def command(env: Mapping[str, str]) -> str:
     """How the agent calls us: by name if that is on PATH, else in full. A plugin's own `bin` is on the PATH
     of the agent's shell; where it may not be executed, the plugin's prompts allow the spelling with `sh`."""
     for folder in (env.get("PATH") or "").split(os.pathsep):
         if folder and os.access(os.path.join(folder, "ralphloop"), os.X_OK):
             return "ralphloop"
-    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    own = os.path.join(os.path.dirname(package), "bin", "ralphloop")
+    own = own_script()
     if os.access(own, os.X_OK):
         return "ralphloop"
     if os.path.isfile(own) and not any(char in own for char in '"$`\\'):
         return 'sh "%s"' % own
     # The hook runs under the real interpreter, and a rule must match what it says.
-    python = python or (os.path.realpath(sys.executable) if sys.executable else "python3")
-    return "%s %s" % (prompt.shell_word(python), prompt.shell_word(package))
+    python = os.path.realpath(sys.executable) if sys.executable else "python3"
+    return "%s %s" % (prompt.shell_word(python), prompt.shell_word(_package()))
+
+
+def own_script() -> str:
+    """The command line in the plugin that this package lies in, if it lies in one."""
+    return os.path.join(os.path.dirname(_package()), "bin", "ralphloop")
+
+
+def _package() -> str:
+    return os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
 def shown(path: str, cwd: str) -> str:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import shlex
-import signal
-import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from ralphloop.testing import process
 
 PROMISE = "ALL_TASKS_COMPLETE"
 
@@ -104,27 +103,9 @@ def use_tool(step: Tool, *, project: Path, env: Mapping[str, str]) -> ToolResult
 
 
 def _run(step: Shell, project: Path, env: Mapping[str, str]) -> ToolResult:
-    process = subprocess.Popen(
-        ["/bin/sh", "-c", step.command],
-        cwd=project,
-        env=dict(env),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        encoding="utf-8",
-        errors="replace",
-        start_new_session=True,
-    )
-    with process:
-        try:
-            output = process.communicate(timeout=step.timeout_s)[0]
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            output = f"timed out after {step.timeout_s:g} s"
-        except BaseException:
-            os.killpg(process.pid, signal.SIGKILL)
-            raise
-    return ToolResult("Bash", {"command": step.command}, output, failed=process.wait() != 0)
+    ended = process.run(["/bin/sh", "-c", step.command], env, timeout_s=step.timeout_s, cwd=project)
+    output = ended.output if ended.code is not None else f"timed out after {step.timeout_s:g} s"
+    return ToolResult("Bash", {"command": step.command}, output, failed=ended.code != 0)
 
 
 def _write(path: Path, text: str) -> ToolResult:

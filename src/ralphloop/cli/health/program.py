@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 import shutil
-import signal
-import subprocess
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 from ralphloop.agents import claude
 from ralphloop.cli import interpreter
@@ -18,17 +14,14 @@ from ralphloop.cli.here import Here
 from ralphloop.store import files, shelf
 from ralphloop.store.approvals import is_within_reach
 from ralphloop.store.shelf import Shelf
+from ralphloop.testing import process
+from ralphloop.testing.process import Ended
 
 TIME_LIMIT_S = 20.0
 # Before the first one the hook gets no reply to judge; the second one added what continues without a block.
 OLDEST, WANTED = (2, 1, 47), (2, 1, 163)
 OLDEST_PYTHON = (3, 9)
 PROBE = "import sys; print(sys.version_info[0], sys.version_info[1], sys.executable)"
-
-
-class Answer(NamedTuple):
-    code: int | None  # None if it did not start, or not end in time
-    said: str
 
 
 def client_path(env: Mapping[str, str]) -> str:
@@ -41,7 +34,7 @@ def client(place: Here) -> Finding:
         told = "`claude` is not on PATH"
         return Finding("client", FATAL, told, "Install Claude Code, or add its folder to PATH")
     answer = ask([path, "--version"], place.env)
-    found = re.search(r"(\d+)\.(\d+)\.(\d+)", answer.said)
+    found = re.search(r"(\d+)\.(\d+)\.(\d+)", answer.output)
     if found is None:
         told = f"{path} --version {_ended(answer)}"
         return Finding("client", FATAL, told, "Install Claude Code again")
@@ -71,7 +64,7 @@ def python(place: Here) -> Finding:
     if not path:
         return _bad(place, FATAL, f"{lost or 'none is recorded, and '}there is no python3 on PATH")
     answer = ask([path, "-I", "-S", "-c", PROBE], place.env)
-    found = re.match(r"(\d+) (\d+) (.*)", answer.said)
+    found = re.match(r"(\d+) (\d+) (.*)", answer.output)
     if found is None:
         return _bad(place, FATAL, f"{lost}the hook starts {path}, which {_ended(answer)}")
     version = f"{found[1]}.{found[2]}"
@@ -104,36 +97,17 @@ def _is_script(path: str) -> bool:
         return False
 
 
-def _ended(answer: Answer) -> str:
-    last = answer.said.strip().split("\n")[-1][:100]
+def _ended(answer: Ended) -> str:
+    last = answer.output.strip().split("\n")[-1][:100]
     if answer.code is None:
         return f"does not start or end ({last or 'no word in ' + format(TIME_LIMIT_S, '.0f') + ' s'})"
     return f"ends with exit code {answer.code} ({last or 'no output'})"
 
 
-def ask(words: Sequence[str], env: Mapping[str, str]) -> Answer:
+def ask(words: Sequence[str], env: Mapping[str, str]) -> Ended:
     """Run a program that should answer at once, without the variables of a client around us."""
     kept = {name: value for name, value in env.items() if not name.startswith(("CLAUDE", "ANTHROPIC"))}
     try:
-        process = subprocess.Popen(
-            words,
-            env=kept,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            encoding="utf-8",
-            errors="replace",
-            start_new_session=True,
-        )
+        return process.run(words, kept, timeout_s=TIME_LIMIT_S)
     except OSError as error:
-        return Answer(None, str(error))
-    with process:
-        try:
-            said, _ = process.communicate(timeout=TIME_LIMIT_S)
-        except BaseException as error:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            if isinstance(error, subprocess.TimeoutExpired):
-                return Answer(None, "")
-            raise
-    return Answer(process.returncode, said)
+        return Ended(None, str(error))

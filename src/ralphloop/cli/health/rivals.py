@@ -8,7 +8,7 @@ from functools import partial
 
 from ralphloop.agents import registration
 from ralphloop.agents.plugins import MARKET, Plugin
-from ralphloop.agents.registration import PLUGINS, Settings
+from ralphloop.agents.registration import Settings
 from ralphloop.agents.rules import is_blocking, switched_off
 from ralphloop.agents.settings import without_plugin
 from ralphloop.cli import scope
@@ -16,7 +16,7 @@ from ralphloop.cli.errors import UserError
 from ralphloop.cli.health.finding import WARNING, Finding, Repair
 from ralphloop.cli.here import Here
 from ralphloop.cli.setup import Setup
-from ralphloop.domain.model import SPECKIT, SPECUM
+from ralphloop.domain.model import PLUGINS, SPECKIT, SPECUM
 from ralphloop.domain.prompt import cut
 from ralphloop.store import files
 from ralphloop.store.installs import SettingsFile

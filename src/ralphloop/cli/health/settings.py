@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 
 from ralphloop.agents import registration
 from ralphloop.agents.plugins import MARKET
-from ralphloop.agents.registration import PLUGINS, Registration
+from ralphloop.agents.registration import Registration
 from ralphloop.cli import cap
 from ralphloop.cli.health.finding import FATAL, FINE, WARNING, Finding
 from ralphloop.cli.here import Here
 from ralphloop.cli.setup import EVENTS, Setup
-from ralphloop.domain.model import LAYOUTS
+from ralphloop.domain.model import LAYOUTS, PLUGINS
 
 
 def listed(place: Here) -> tuple[str, ...]:

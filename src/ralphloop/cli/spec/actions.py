@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 
-from ralphloop.cli.here import here
+from ralphloop.cli.here import Here, here
 from ralphloop.cli.output import say, say_json
 from ralphloop.cli.spec import ending, execution, overview, step, triage, wording
-from ralphloop.cli.spec.catalogue import specs_here
-from ralphloop.cli.spec.kind import Kind
+from ralphloop.cli.spec.catalogue import Specs, specs_here
+from ralphloop.cli.spec.kind import Kind, Spec
 
 
 def phase(kind: Kind, args: argparse.Namespace) -> int:
@@ -51,3 +51,12 @@ def status(kind: Kind, args: argparse.Namespace, *, begin: str) -> int:
     if not found and epic is None:
         say(begin)
     return 0
+
+
+def introduce(place: Here, specs: Specs, *, spec: Spec, old: Spec | None, action: str, goal: str) -> None:
+    """What is said of a new one: which it takes the place of, its first step, and a goal that is missing."""
+    if old is not None:
+        ending.tell_left(place, old, specs=specs)
+    step.tell(place, spec, action=action)
+    if not goal:
+        say("! It has no goal yet: ask the person for it and write it into the notes first.")
