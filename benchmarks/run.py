@@ -16,6 +16,8 @@ from pathlib import Path
 import race
 import sections
 import statusline
+import supervisor
+import view
 from registration import REPOSITORY
 from table import Section, as_json, as_text
 from timing import WrongAnswerError
@@ -38,6 +40,8 @@ PARTS = {
     "checks": Part(sections.checks, 100, 20),
     "statusline": Part(statusline.statusline, 200, 40),
     "commands": Part(sections.commands, 50, 10),
+    "view": Part(view.view, 20, 4),
+    "supervisor": Part(supervisor.supervisor, 50, 8),
 }
 
 

@@ -7,13 +7,18 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
-from e2e.client import REPOSITORY
+from e2e.client import REPOSITORY, ClientHome
+from e2e.looping import bash
+from e2e.running import running, task_in
 from ralphloop.cli.main import COMMANDS
 from ralphloop.domain.model import OUTCOMES
+from ralphloop.testing.messages_api import ModelRequest
+from ralphloop.testing.reply import Reply, text
 
 PAGES = [
     REPOSITORY / "README.md",
@@ -33,26 +38,62 @@ def commands(session: str) -> list[str]:
     return [line[2:] for line in session.splitlines() if line.startswith("$ ")]
 
 
-def with_sessions() -> list[Path]:
-    return [page for page in PAGES if fenced(page, "console")]
+def script_of(page: Path) -> str:
+    return "\n".join(line for session in fenced(page, "console") for line in commands(session))
 
 
-@pytest.mark.parametrize("page", with_sessions(), ids=lambda page: page.name)
-def test_console_sessions_work_as_pasted(page: Path, tmp_path: Path) -> None:
-    project = tmp_path / "your-project"
+def with_sessions(*, of_the_client: bool) -> list[Path]:
+    """The pages to be tried; test_tutorial.py reads its page itself, word by word."""
+    pages = [page for page in PAGES if script_of(page) and page.name != "tutorial.md"]
+    return [page for page in pages if ("ralphloop run" in script_of(page)) == of_the_client]
+
+
+def project_of(folder: Path) -> Path:
+    project = folder / "your-project"
     project.mkdir()
     (project / "ideas.md").write_text(IDEAS, encoding="utf-8")
     subprocess.run(["git", "init", "--quiet"], cwd=project, check=True)
-    script = "\n".join(line for session in fenced(page, "console") for line in commands(session))
-    env = {"HOME": str(tmp_path), "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.defpath])}
+    return project
+
+
+def paste(page: Path, folder: Path, env: Mapping[str, str]) -> None:
     done = subprocess.run(
-        ["sh", "-eu", "-c", script], cwd=tmp_path, env=env, capture_output=True, text=True, check=False
-    )
+        ["sh", "-eu", "-c", script_of(page)], cwd=folder, env=env, stdin=subprocess.DEVNULL,
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_readme_has_a_console_session() -> None:
-    assert PAGES[0] in with_sessions()
+@pytest.mark.parametrize("page", with_sessions(of_the_client=False), ids=lambda page: page.name)
+def test_console_sessions_work_as_pasted(page: Path, tmp_path: Path) -> None:
+    project_of(tmp_path)
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.defpath])
+    paste(page, tmp_path, {"HOME": str(tmp_path), "PATH": path})
+
+
+@pytest.mark.client
+@pytest.mark.timeout(240)
+@pytest.mark.parametrize("page", with_sessions(of_the_client=True), ids=lambda page: page.name)
+def test_console_sessions_with_the_client_work_as_pasted(
+    page: Path, client_home: ClientHome, tmp_path: Path
+) -> None:
+    def answer(request: ModelRequest) -> Reply:
+        task = task_in(request)
+        if task in claimed:
+            return text(f"{task} is done.")
+        claimed.append(task)
+        return bash(f"ralphloop done {task}")
+
+    root, claimed = project_of(tmp_path.resolve()), list[str]()
+    with running(client_home, root, answer) as stage:
+        paste(page, root.parent, stage.env())
+        assert stage.processes() == {}
+    complete = [loop["name"] for loop in stage.outside.loops() if loop["outcome"] == "complete"]
+    assert complete == ["shop"]
+
+
+def test_readme_has_a_console_session_with_the_client() -> None:
+    assert PAGES[0] in with_sessions(of_the_client=True)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -60,6 +101,19 @@ def test_links_lead_to_files_of_the_repository(page: Path) -> None:
     links = re.findall(r"\]\(([^)#]+)\)", page.read_text(encoding="utf-8"))
     local = [link for link in links if "://" not in link]
     assert [link for link in local if not (page.parent / link).exists()] == []
+
+
+def anchors(page: Path) -> set[str]:
+    """The places of a page that a link can lead to, as GitHub names them."""
+    headings = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.M)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_into_a_page_lead_to_its_headings(page: Path) -> None:
+    links = re.findall(r"\]\(([^):]*)#([^)]+)\)", page.read_text(encoding="utf-8"))
+    lost = [link for link in links if link[1] not in anchors(page.parent / link[0] if link[0] else page)]
+    assert lost == []
 
 
 def test_make_targets_of_the_first_screen_exist() -> None:

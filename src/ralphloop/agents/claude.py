@@ -16,10 +16,12 @@ EVENTS = {
     "SubagentStop": 10,
     "SessionStart": 20,
     "UserPromptSubmit": 20,
-    "StopFailure": 20,
+    "StopFailure": 24 * 3600,  # it may wait for the end of a rate limit, while the prompt is free
     "SessionEnd": 10,
 }
-ON = {"UserPromptSubmit": "rl_on=prompt "}
+ON = {"UserPromptSubmit": "rl_on=prompt ", "StopFailure": "rl_on=wake "}
+REWAKES = ("StopFailure",)
+OWN_COMMANDS = ("Bash(ralphloop *)", "Bash(sh *bin/ralphloop*)")
 PROMPT_MAX = 100_000  # Linux takes no argument above 128 KiB
 
 
@@ -43,12 +45,45 @@ def hook_settings(command: str) -> dict[str, Any]:
     """Settings that register the command for every event; the guard is told which one is a prompt."""
     return {
         "hooks": {
-            event: [
-                {"hooks": [{"type": "command", "command": ON.get(event, "") + command, "timeout": timeout_s}]}
-            ]
+            event: [{"hooks": [_entry(event, ON.get(event, "") + command, timeout_s=timeout_s)]}]
             for event, timeout_s in EVENTS.items()
         }
     }
+
+
+def _entry(event: str, command: str, *, timeout_s: int) -> dict[str, Any]:
+    entry = {"type": "command", "command": command, "timeout": timeout_s}
+    return {**entry, "asyncRewake": True} if event in REWAKES else entry
+
+
+def run_settings(command: str) -> dict[str, Any]:
+    """The same for a session that a supervisor starts: nobody is there to allow the loop's own commands."""
+    settings = hook_settings(command)
+    calls = [{"type": "command", "if": rule, "command": command, "timeout": 10} for rule in OWN_COMMANDS]
+    settings["hooks"]["PreToolUse"] = [{"matcher": "Bash", "hooks": calls}]
+    return settings
+
+
+def print_argv(
+    *,
+    session: str,
+    settings: str,
+    model: str = "",
+    fallback_model: str = "",
+    permission_mode: str = "",
+    budget_usd: float = 0.0,
+) -> list[str]:
+    """The client without a terminal; the prompt comes by stdin, its events as JSON lines."""
+    options = {
+        "--session-id": session,
+        "--settings": settings,
+        "--model": model,
+        "--fallback-model": fallback_model,
+        "--permission-mode": permission_mode,
+        "--max-budget-usd": f"{budget_usd:.4f}" if budget_usd else "",
+    }
+    given = [word for option, value in options.items() if value for word in (option, value)]
+    return [PROGRAM, "-p", "--output-format", "stream-json", "--verbose", *given]
 
 
 def argv(prompt: str, *, session: str, settings: str = "", permission_mode: str = "") -> list[str]:

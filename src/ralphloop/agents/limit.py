@@ -8,6 +8,11 @@ from zoneinfo import ZoneInfo
 
 MARGIN_S = 60.0  # a reset announced for seven is not always there at seven sharp
 
+LIMIT_WORDS = (
+    "rate limit", "rate_limit", "usage limit", "limit reached", "reached your limit", "hit your limit",
+    "session limit", "weekly limit", "spend limit", "spending limit", "too many requests", "overloaded",
+)  # fmt: skip
+
 _MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
 _EPOCH = re.compile(r"(?:\||reset[a-z_]*\"?\s*[:=]?\s*)(1[6-9]\d{8}|[2-9]\d{9})\b", re.IGNORECASE)
 _ISO = re.compile(r"\b(20\d\d-\d\d-\d\dT\d\d:\d\d(?::\d\d)?)(\.\d+)?(?:Z|([+-]\d\d):?(\d\d))")
@@ -28,10 +33,16 @@ _UNIT_S = {"s": 1, "m": 60, "h": 3600}
 _DAY_S = 24 * 3600.0
 
 
-def resume_at(said: str, *, now: float) -> float | None:
+def resume_at(said: str, *, now: float, margin_s: float = MARGIN_S) -> float | None:
     """The instant at which to try again, a margin after the announced reset; None if none is announced."""
     announced = _instant(said, now)
-    return None if announced is None else announced + MARGIN_S
+    return None if announced is None else announced + margin_s
+
+
+def is_limit(said: str) -> bool:
+    """Whether an error speaks of a limit that time lifts; the wording drifts from version to version."""
+    low = " ".join(said.lower().split())
+    return any(words in low for words in LIMIT_WORDS)
 
 
 def _instant(said: str, now: float) -> float | None:

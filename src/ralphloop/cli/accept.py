@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from ralphloop.cli.book import opened, show, tally_line
+from ralphloop.cli.book import opened, tally_line
 from ralphloop.cli.here import here, pick
 from ralphloop.cli.output import say
 from ralphloop.cli.person import require_person
@@ -38,6 +38,6 @@ def run(args: argparse.Namespace) -> int:
             tasks.mark(book.loop.record, [book.place(args.id)], done=True)
             task.done = True
         book.save("accept", task=args.id)
-        show(book.loop, book.state, book.work())
+        tasks.show_now(book.loop, book.state, book.work())
         say(f"{args.id} counts as done on your word. {tally_line(book.work())}")
     return 0

@@ -3,58 +3,36 @@
 from __future__ import annotations
 
 import argparse
-import math
-import re
 from collections.abc import Callable
+from typing import TypeVar
 
+from ralphloop import config
 from ralphloop.cli.errors import UserError
 from ralphloop.domain.limits import duration
 from ralphloop.domain.model import UNLIMITED, Limits
 
-_TIME = re.compile(r"(?:(\d+(?:\.\d+)?)h)?(?:(\d+(?:\.\d+)?)m(?:in)?)?(?:(\d+(?:\.\d+)?)s)?")
-_THOUSANDS = {"": 1, "k": 1_000, "m": 1_000_000}
+T = TypeVar("T")
 
 
-def count(text: str) -> int:
-    """A whole number above zero, for argparse."""
-    if not text.isascii() or not text.isdigit() or not 0 < int(text[:10]) < UNLIMITED:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number above zero")
-    return int(text)
+def _option(read: Callable[[str], T]) -> Callable[[str], T]:
+    """The same for argparse, which shows only the text of its own errors."""
+
+    def parse(text: str) -> T:
+        try:
+            return read(text)
+        except ValueError as error:
+            raise argparse.ArgumentTypeError(str(error)) from None
+
+    return parse
 
 
-def turns(text: str) -> int:
-    """A number of turns; 0 is no limit, which needs --i-know."""
-    return UNLIMITED if text == "0" else count(text)
-
-
-def seconds(text: str) -> float:
-    found = _TIME.fullmatch(text.strip().lower()) if text.strip() else None
-    if found is None:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a time like 90m, 4h or 1h30m")
-    hours, minutes, rest = (float(part or 0) for part in found.groups())
-    total = hours * 3600 + minutes * 60 + rest
-    if not 1 <= total < 1e8:
-        raise argparse.ArgumentTypeError(f"{text!r} is no time that a loop can run")
-    return total
-
-
-def tokens(text: str) -> int:
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)([kKmM]?)", text)
-    value = float(found[1]) * _THOUSANDS[found[2].lower()] if found else 0.0
-    if not 1 <= value < 1e15:
-        raise argparse.ArgumentTypeError(f"{text[:40]!r} is not a number of tokens like 500k or 2M")
-    return int(value)
-
-
-def dollars(text: str) -> float:
-    try:
-        value = float(text.lstrip("$"))
-    except ValueError:
-        value = 0.0
-    if not math.isfinite(value) or not 0 < value < 1e9:
-        raise argparse.ArgumentTypeError(f"{text!r} is not an amount of dollars like 5 or 2.50")
-    return value
-
+count = _option(config.count)
+turns = _option(config.turns)  # 0 is no limit, which needs --i-know
+seconds = _option(config.seconds)
+tokens = _option(config.tokens)
+dollars = _option(config.dollars)
+batch = _option(config.batch)
+percent = _option(config.percent)
 
 # option, the limit it sets, how it is read, what --help says
 OPTIONS: tuple[tuple[str, str, str, Callable[[str], float], str], ...] = (
@@ -83,6 +61,12 @@ def given(args: argparse.Namespace) -> dict[str, float]:
     if args.iterations == UNLIMITED and not args.i_know:
         raise UserError("--max-iterations 0 is a loop without an end of turns; add --i-know if you mean it.")
     return {name: getattr(args, name) for _, name, *_ in OPTIONS if getattr(args, name) is not None}
+
+
+def configured(settings: config.Config) -> dict[str, float]:
+    """The limits that the settings have, by the same names."""
+    found = {name: settings.get(option[2:].replace("-", "_")) for option, name, *_ in OPTIONS}
+    return {name: value for name, value in found.items() if value is not None}
 
 
 def raised(old: Limits, new: dict[str, float]) -> list[str]:

@@ -9,6 +9,7 @@ from ralphloop.cli.errors import UserError
 from ralphloop.cli.here import here, must_not_be_anothers, pick
 from ralphloop.cli.output import say, say_json
 from ralphloop.domain.model import CLOSED, SKIPPED
+from ralphloop.hook.announce import announce_question
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -37,6 +38,8 @@ def run(args: argparse.Namespace) -> int:
         book.ledger.drop(args.id, "state")
         book.save("ask", task=args.id, question=args.text, session=place.session)
         work = book.work()
+    if work.next:  # else the next stop says so
+        announce_question(loop, args.id, place.env)
     if args.json:
         following = work.next[0].id if work.next else None
         say_json({"task": args.id, "loop": book.loop.record.id, "state": "asked", "next": following})

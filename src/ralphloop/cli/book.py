@@ -10,7 +10,7 @@ from typing import Any
 from ralphloop.cli.errors import UserError
 from ralphloop.cli.here import must_go_on
 from ralphloop.domain.ledger import name_tasks
-from ralphloop.domain.model import LoopState, Task, status_word
+from ralphloop.domain.model import Task
 from ralphloop.domain.survey import survey
 from ralphloop.domain.worklist import Worklist
 from ralphloop.store import tasks
@@ -83,16 +83,3 @@ def tally_line(work: Worklist) -> str:
         return text + ", nothing is left to do."
     waiting = ", ".join(task for task, _ in work.asked)
     return f"{text}, waits for the person: {waiting}." if waiting else text + "."
-
-
-def show(loop: LoopFiles, state: LoopState, work: Worklist | None = None) -> None:
-    """Bring the figures up to date in the files that people and plugins read."""
-    record = loop.record
-    try:
-        if work is None:
-            listed, ledger = tasks.parse_source(record), loop.load_ledger()
-            name_tasks(listed, ledger)
-            work = survey(listed, ledger)
-    except (ValueError, OSError):
-        return  # a list that cannot be read must not keep a loop from being paused or cancelled
-    tasks.show(record, state, work, status=status_word(state.outcome))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 
-from ralphloop.cli.book import Book, opened, show, tally_line
+from ralphloop.cli.book import Book, opened, tally_line
 from ralphloop.cli.errors import UserError
 from ralphloop.cli.here import Here, here, must_not_be_anothers, pick
 from ralphloop.cli.output import say, say_json
@@ -69,7 +69,7 @@ def _claim(args: argparse.Namespace, book: Book, place: Here) -> tuple[Prover | 
     _mark(book, args.id)
     book.ledger.note(args.id, state=state)
     book.save("claim", task=args.id, by="command", session=place.session)
-    show(book.loop, book.state, book.work())
+    tasks.show_now(book.loop, book.state, book.work())
     marked = "claimed" if state == CLAIMED else "marked done"
     return (prover if not why else None), f"{args.id} is {marked} ({state}: {why}). "
 
@@ -104,7 +104,7 @@ def _settle(args: argparse.Namespace, loop: LoopFiles, prover: Prover) -> int:
             book.state.attempts[refusal.task] = book.state.attempts.get(refusal.task, 0) + 1
         loop.save(book.state)
     with opened(loop) as book:
-        show(loop, book.state, book.work())
+        tasks.show_now(loop, book.state, book.work())
         state = book.ledger.state(book.task(args.id))
         if not refused and state == OPEN:
             _tell(args, book, f"{args.id} is open: a stop refused the claim meanwhile. ", changed=False)

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 from ralphloop.cli.errors import UserError
 from ralphloop.cli.here import UNDER_WAY, Here, here
 from ralphloop.cli.output import say, say_json
-from ralphloop.domain.model import LAYOUTS, Decision, StopEvent
+from ralphloop.domain.answer import Decision
+from ralphloop.domain.model import LAYOUTS, StopEvent
 from ralphloop.hook import claim, find, wire
 from ralphloop.hook.stop import Stop, loop_of
 from ralphloop.store import tasks

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ralphloop.agents.presence import agent_in
-from ralphloop.cli.book import WAIT_S, show
+from ralphloop.cli.book import WAIT_S
 from ralphloop.cli.errors import UserError
 from ralphloop.cli.here import Here
 from ralphloop.cli.output import say
 from ralphloop.domain.model import LoopState
+from ralphloop.store import tasks
 from ralphloop.store.lock import BusyError
 from ralphloop.store.loop import PERSON, LoopFiles
 from ralphloop.views.snapshot import state_of
@@ -31,7 +32,7 @@ def halt(
         with loop.lock(wait_s=WAIT_S):
             state = state_of(loop)
             settle(state, who)
-            show(loop, state)
+            tasks.show_now(loop, state)
             write(loop, state)
             loop.journal(request, outcome=state.outcome, detail=state.detail, session=place.session)
     except BusyError:

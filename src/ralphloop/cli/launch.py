@@ -21,6 +21,8 @@ from ralphloop.store import files, tasks
 from ralphloop.store.loop import LoopFiles
 from ralphloop.views.snapshot import state_of
 
+INTRODUCTION = "The loop's prompt:"  # a file of the project must not be taken for a command that was typed
+
 
 def check(place: Here, *, as_json: bool) -> None:
     """Refuse before anything is armed."""
@@ -61,7 +63,7 @@ def first_prompt(loop: LoopFiles, place: Here) -> str:
     if text and text.strip():
         if len(text.encode("utf-8", "surrogateescape")) > claude.PROMPT_MAX:
             return f"Read {path} and do what it says."
-        return text
+        return f"{INTRODUCTION}\n\n{text}" if text.lstrip().startswith("/") else text
     state = state_of(loop)
     words = words_for(loop, place.cwd, place.env)
     work = tasks.read_work(loop, state, now=time.time()).work

@@ -26,7 +26,9 @@ COMMANDS = {
     "plan": ("ralphloop.cli.plan", "make an empty list for a goal, or look at a list"),
     "new": ("ralphloop.cli.new", "create a task list with its prompt"),
     "start": ("ralphloop.cli.start", "begin a loop over a task list"),
+    "run": ("ralphloop.cli.run", "drive a loop through fresh sessions, and watch it"),
     "status": ("ralphloop.cli.status", "show the loops here and what is next"),
+    "watch": ("ralphloop.cli.watch", "look at a loop while it works"),
     "pause": ("ralphloop.cli.pause", "let the agent stop until you resume"),
     "resume": ("ralphloop.cli.resume", "go on with a paused or ended loop"),
     "cancel": ("ralphloop.cli.cancel", "end a loop for good"),
@@ -41,6 +43,8 @@ COMMANDS = {
     "report": ("ralphloop.cli.report", "tell what a loop did, task by task"),
     "log": ("ralphloop.cli.log", "show every decision of a loop and why"),
     "explain": ("ralphloop.cli.explain", "show how a stop would be decided, rule by rule"),
+    "config": ("ralphloop.cli.config", "show every setting and where it comes from"),
+    "notify": ("ralphloop.cli.notify", "tell you where a loop stands, as its end would, or try that out"),
     "demo": ("ralphloop.cli.demo", "watch a scripted agent work through three tasks"),
     "install": ("ralphloop.cli.install", "register the hooks in the client's settings"),
     "uninstall": ("ralphloop.cli.uninstall", "take back what install wrote"),
@@ -52,10 +56,13 @@ COMMANDS = {
     "specum": ("ralphloop.cli.specum", "write a spec phase by phase, and run its tasks"),
     "speckit": ("ralphloop.cli.speckit", "write a Spec Kit feature step by step, and run its tasks"),
 }
+# A process that `run` starts, not a command for people.
+INTERNAL = {"supervise": "ralphloop.cli.supervise"}
 EPILOG = """\
 examples:
   ralphloop new shop --from ideas.md
   ralphloop start shop --launch
+  ralphloop run shop --batch 1 --max-cost 5
   ralphloop status
   ralphloop cancel shop
 
@@ -130,6 +137,8 @@ def _typed_argv(words: list[str]) -> list[str]:
 def run(argv: list[str], *, kind: type[argparse.ArgumentParser] = argparse.ArgumentParser) -> int:
     """Run one command; `status` if none is named."""
     argv = argv or ["status"]
+    if argv[0] in INTERNAL:
+        return _load(INTERNAL[argv[0]]).run(argparse.Namespace())
     chosen = next((word for word in argv if not word.startswith("-")), "")
     command = _load(COMMANDS[chosen][0]) if chosen in COMMANDS else None
     parser, its_own = _parsers(chosen, command, kind=kind)

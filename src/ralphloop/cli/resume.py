@@ -7,7 +7,7 @@ import time
 
 from ralphloop.agents.presence import agent_in
 from ralphloop.cli import allowance
-from ralphloop.cli.book import WAIT_S, show
+from ralphloop.cli.book import WAIT_S
 from ralphloop.cli.errors import UserError
 from ralphloop.cli.here import Here, here, must_go_on, pick
 from ralphloop.cli.output import say
@@ -15,7 +15,8 @@ from ralphloop.cli.person import require_person
 from ralphloop.cli.start import session_id
 from ralphloop.domain.model import BUDGET, LIMIT, LoopState
 from ralphloop.domain.prompt import turns
-from ralphloop.store import arming, pins
+from ralphloop.domain.supervision import Supervision
+from ralphloop.store import arming, pins, supervisor, tasks
 from ralphloop.store.lock import BusyError
 from ralphloop.store.loop import LoopFiles, iso
 from ralphloop.views.snapshot import state_of
@@ -43,47 +44,72 @@ attempts and the time stays used up there.
 def run(args: argparse.Namespace) -> int:
     place = here()
     loop = pick(place, args.name)
+    if supervisor.is_held(loop) and (args.adopt or args.session):
+        name, pid = loop.record.name, supervisor.last(loop).pid
+        raise UserError(f"{name} is driven by process {pid}; `ralphloop pause {name}` lets that stop first.")
     go_on(place, loop, limits=allowance.given(args), owner=_owner(args, place, loop))
     return 0
 
 
 def go_on(place: Here, loop: LoopFiles, *, limits: dict[str, float], owner: str | None) -> None:
     """Take up a loop that rests, for this session; limits that are not given stay."""
-    try:
-        with loop.lock(wait_s=WAIT_S):
-            _go_on(place, loop, limits=limits, owner=owner)
-    except BusyError:
-        raise UserError(f"the loop {loop.record.name} is busy with a stop; try again in a moment.") from None
-
-
-def _go_on(place: Here, loop: LoopFiles, *, limits: dict[str, float], owner: str | None) -> None:
     state, record = state_of(loop), loop.record
-    must_go_on(loop, state)
-    _check_limits(limits, place, loop, state)
     if state.live and owner == record.session and not limits and not loop.request():
-        gone = f"if its session is gone, `ralphloop resume {record.name} --adopt` takes it over."
-        say(f"{record.name} is {state.state} already; {gone}")
+        say(_already(loop, state))
         return
-    if owner and (other := place.owned_by(owner)) and other.record.id != record.id:
-        raise _taken(other.record.id, other.record.name)
-    if owner != record.session:
-        _hand_over(loop, state, owner)
-    try:
-        arming.take_up(loop, state, limits=limits, anew=not agent_in(place.env))
-    except arming.TakenError as error:
-        raise _taken(error.record.id, error.record.name) from None
-    show(loop, state)
-    say(_told(place, loop, state))
+    take_up(place, loop, limits=limits, owner=owner, again=f"ralphloop resume {record.name}")
+    say(_told(place, loop, state_of(loop)))
     if pins.has_edits(loop):
         told = f"run `ralphloop approve {record.name}` to keep your changes, or the next stop puts them back"
         say(f"! The list has other criteria than it began with: {told}.")
 
 
-def _check_limits(limits: dict[str, float], place: Here, loop: LoopFiles, state: LoopState) -> None:
+def take_up(
+    place: Here,
+    loop: LoopFiles,
+    *,
+    limits: dict[str, float],
+    owner: str | None,
+    again: str,
+    supervision: Supervision | None = None,
+) -> None:
+    """The same without a word; an error says why it cannot go on, and what to add to the command `again`."""
+    try:
+        with loop.lock(wait_s=WAIT_S):
+            _check_limits(limits, place, loop, again=again)
+            _take_up(place, loop, limits=limits, owner=owner, supervision=supervision)
+    except BusyError:
+        raise UserError(f"the loop {loop.record.name} is busy with a stop; try again in a moment.") from None
+
+
+def _take_up(
+    place: Here,
+    loop: LoopFiles,
+    *,
+    limits: dict[str, float],
+    owner: str | None,
+    supervision: Supervision | None,
+) -> None:
+    state, record = state_of(loop), loop.record
+    if owner and (other := place.owned_by(owner)) and other.record.id != record.id:
+        raise _taken(other.record.id, other.record.name)
+    if owner != record.session:
+        _hand_over(loop, state, owner)
+    anew = not agent_in(place.env)
+    try:
+        arming.take_up(loop, state, limits=limits, anew=anew, supervision=supervision)
+    except arming.TakenError as error:
+        raise _taken(error.record.id, error.record.name) from None
+    tasks.show_now(loop, state)
+
+
+def _check_limits(limits: dict[str, float], place: Here, loop: LoopFiles, *, again: str) -> None:
+    state = state_of(loop)
+    must_go_on(loop, state)
     higher = allowance.raised(loop.record.limits, limits)
     if higher:
         require_person(place.env, f"a higher limit ({', '.join(higher)})")
-    _check_budget(limits, loop, state)
+    _check_budget(limits, loop, state, again=again)
     new = limits.get("iterations")
     most = int(loop.record.limits.iterations if new is None else new)
     if state.iteration < most or (new is None and state.outcome != LIMIT):
@@ -91,17 +117,17 @@ def _check_limits(limits: dict[str, float], place: Here, loop: LoopFiles, state:
     least = state.iteration + 1
     raise UserError(
         f"{loop.record.name} has used {state.iteration} of {most} iterations; "
-        f"`ralphloop resume {loop.record.name} --max-iterations N` goes on, N at least {least}."
+        f"`{again} --max-iterations N` goes on, N at least {least}."
     )
 
 
-def _check_budget(limits: dict[str, float], loop: LoopFiles, state: LoopState) -> None:
+def _check_budget(limits: dict[str, float], loop: LoopFiles, state: LoopState, *, again: str) -> None:
     """A budget that is used up ends the loop again at its next stop."""
     if state.outcome != BUDGET:
         return
     if not {"tokens", "cost_usd", "task_tokens", "task_cost_usd"} & set(limits):
         raise UserError(
-            f"{loop.record.name} has used its budget ({state.detail}); `ralphloop resume {loop.record.name}` "
+            f"{loop.record.name} has used its budget ({state.detail}); `{again}` "
             "with a higher --max-tokens or --max-cost goes on."
         )
 
@@ -124,6 +150,14 @@ def _hand_over(loop: LoopFiles, state: LoopState, owner: str | None) -> None:
         loop.record.armed_at = iso(time.time())  # sessions that began before do not count as the next one
     # the new owner's transcript is another file
     state.transcript_end, state.served, state.reply = 0, [], ""
+
+
+def _already(loop: LoopFiles, state: LoopState) -> str:
+    name = loop.record.name
+    if loop.record.supervision is not None and not supervisor.is_held(loop):
+        return f"{name} is {state.state}, but nobody drives it: `ralphloop run {name}` goes on."
+    gone = f"if its session is gone, `ralphloop resume {name} --adopt` takes it over."
+    return f"{name} is {state.state} already; {gone}"
 
 
 def _taken(loop_id: str, name: str) -> UserError:

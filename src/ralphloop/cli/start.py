@@ -8,14 +8,16 @@ import uuid
 from typing import NamedTuple
 
 from ralphloop.cli import allowance, interpreter, launch, precheck, terms
-from ralphloop.cli.book import show
 from ralphloop.cli.choice import choose
+from ralphloop.cli.config import loaded
 from ralphloop.cli.errors import UserError
 from ralphloop.cli.here import Here, here
 from ralphloop.cli.output import say, say_json
+from ralphloop.config import CONTINUATIONS
 from ralphloop.domain.ledger import Ledger, name_tasks
 from ralphloop.domain.model import APPROVE, CANCELLED, ENDED, FEATURES, LoopState, TaskList
 from ralphloop.domain.prompt import line
+from ralphloop.domain.supervision import Supervision
 from ralphloop.domain.survey import survey
 from ralphloop.domain.worklist import Worklist
 from ralphloop.evidence import protect
@@ -37,8 +39,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--continue-with",
-        choices=("block", "context"),
-        default="block",
+        choices=CONTINUATIONS,
         help="how the next task reaches the agent (default: block)",
     )
     parser.add_argument("--launch", action="store_true", help="start the client on it, in this terminal")
@@ -68,33 +69,58 @@ def session_id(text: str) -> str:
 def run(args: argparse.Namespace) -> int:
     place = here()
     source = choose(place, args.name)
-    listed = startable(source)
+    startable(source)
     if args.launch:
         launch.check(place, as_json=args.json)
     elif args.permission_mode:
         raise UserError("--permission-mode is for the client that --launch starts; add --launch.")
     session = args.session or (str(uuid.uuid4()) if args.launch else place.session)
-    begun = ready(place, source, session=session, limits=allowance.given(args), launching=args.launch)
-    unprotected = terms.unprotected(source, listed)
-    allowed = terms.approved_now(args, place, source, listed=listed)
-    loop = begin(place, source, ready=begun, continue_with=args.continue_with)
-    if allowed:
-        loop.journal("approve", commands=allowed, by="--yes" if args.yes else "terminal")
-    protected = _pin_protected(loop)
-    if source.layout == FEATURES:
-        show(loop, state_of(loop))
+    armed = arm(args, place, source, session=session, launching=args.launch)
+    loop = armed.loop
     if args.json:
-        say_json(_as_json(loop, listed, begun.checks))
+        say_json(_as_json(armed))
     else:
-        _tell(loop, listed, begun.checks, protected=protected)
-        for pattern in unprotected:
-            say(f"! `protect` names no file yet: {pattern}")
+        tell(armed)
         if place.session and place.session == loop.record.session and not loop.record.unapproved:
             say("", launch.first_prompt(loop, place))
     if args.launch:
         settings = not precheck.is_registered(place, source)
         launch.replace(loop, place, settings=settings, permission_mode=args.permission_mode)
     return 0
+
+
+class Armed(NamedTuple):
+    """A loop that has begun, and what there is to say about it."""
+
+    loop: LoopFiles
+    listed: TaskList
+    checks: list[precheck.Check]
+    protected: int
+    unprotected: list[str]
+
+
+def arm(
+    args: argparse.Namespace,
+    place: Here,
+    source: Source,
+    *,
+    session: str | None,
+    launching: bool,
+    supervision: Supervision | None = None,
+) -> Armed:
+    """Begin a loop over the list, once the person has allowed its checks."""
+    listed = startable(source)
+    begun = ready(place, source, session=session, limits=allowance.given(args), launching=launching)
+    unprotected = terms.unprotected(source, listed)
+    allowed = terms.approved_now(args, place, source, listed=listed)
+    begun = begun._replace(supervision=supervision)
+    loop = begin(place, source, ready=begun, continue_with=args.continue_with)
+    if allowed:
+        loop.journal("approve", commands=allowed, by="--yes" if args.yes else "terminal")
+    protected = _pin_protected(loop)
+    if source.layout == FEATURES:
+        tasks.show_now(loop, state_of(loop))
+    return Armed(loop, listed, begun.checks, protected, unprotected)
 
 
 class Ready(NamedTuple):
@@ -104,24 +130,30 @@ class Ready(NamedTuple):
     checks: list[precheck.Check]
     limits: dict[str, float]
     before: LoopFiles | None  # the loop whose terms go on
+    continue_with: str
+    supervision: Supervision | None = None  # where a supervisor begins it
 
 
 def ready(
     place: Here, source: Source, *, session: str | None, limits: dict[str, float], launching: bool = False
 ) -> Ready:
-    """Look whether a loop over this list can begin; an error says why not."""
+    """Look whether a loop over this list can begin; an error says why not. Limits that are not given are
+    those of the settings."""
+    settings = loaded(source.root, place.env)
     is_free(place, source, session)
     checks = precheck.run(place, source, launching=launching)
     for check in checks:
         if check.fatal:
             raise UserError(f"the loop could not run: {check.told}")
-    before, limits = terms.of_loop_before(place, source, limits=limits)
-    return Ready(session, checks, limits, before)
+    before, limits = terms.of_loop_before(
+        place, source, limits=limits, configured=allowance.configured(settings)
+    )
+    return Ready(session, checks, limits, before, settings.get("continue_with"))
 
 
-def begin(place: Here, source: Source, *, ready: Ready, continue_with: str = "block") -> LoopFiles:
+def begin(place: Here, source: Source, *, ready: Ready, continue_with: str | None = None) -> LoopFiles:
     """Arm a loop over this list."""
-    loop = _arm(place, source, ready=ready, continue_with=continue_with)
+    loop = _arm(place, source, ready=ready, continue_with=continue_with or ready.continue_with)
     if ready.before is not None:
         terms.carry_over(loop, ready.before)
     interpreter.record(place)
@@ -187,6 +219,7 @@ def _arm(place: Here, source: Source, *, ready: Ready, continue_with: str) -> Lo
             source,
             Shelf(source.root, place.env),
             session=ready.session,
+            supervision=ready.supervision,
             max_iterations=None if iterations is None else int(iterations),
             limits=limits,
             continue_with=continue_with,
@@ -210,10 +243,12 @@ def _done(listed: TaskList) -> int:
     return sum(1 for task in listed.tasks if task.done)
 
 
-def _tell(loop: LoopFiles, listed: TaskList, checks: list[precheck.Check], *, protected: int) -> None:
+def tell(armed: Armed, *, binding: bool = True) -> None:
+    loop, listed = armed.loop, armed.listed
     record, state = loop.record, state_of(loop)
     say(f"Loop {record.id}: {_done(listed)}/{len(listed.tasks)} done, {allowance.told(record.limits)}.")
-    say(_binding(record, state))
+    if binding:
+        say(_binding(record, state))
     bare = [task.id or task.title for task in listed.tasks if not task.verify and not task.done]
     if bare:
         said = (
@@ -222,14 +257,16 @@ def _tell(loop: LoopFiles, listed: TaskList, checks: list[precheck.Check], *, pr
             else "no check: " + line(", ".join(bare), 60)
         )
         say(f"! {said}; what the agent says is done counts as unverified there.")
-    if protected:
-        say(f"{protected} protected files are kept as they are now.")
+    if armed.protected:
+        say(f"{armed.protected} protected files are kept as they are now.")
     if record.unapproved:
         commands = waiting(loop)
         say(f"! {len(commands)} checks are not approved and do not run: type `{APPROVE[record.layout]} "
             f"{digest(commands)}` in the client, or run `ralphloop approve {record.name}`.")  # fmt: skip
-    for check in checks:
+    for check in armed.checks:
         say(f"{'✓' if check.fine else '!'} {check.told}")
+    for pattern in armed.unprotected:
+        say(f"! `protect` names no file yet: {pattern}")
 
 
 def _binding(record: Record, state: LoopState) -> str:
@@ -242,7 +279,8 @@ def _binding(record: Record, state: LoopState) -> str:
     return binds + "."
 
 
-def _as_json(loop: LoopFiles, listed: TaskList, checks: list[precheck.Check]) -> dict[str, object]:
+def _as_json(armed: Armed) -> dict[str, object]:
+    loop, listed = armed.loop, armed.listed
     record, state = loop.record, state_of(loop)
     return {
         "id": record.id,
@@ -256,5 +294,5 @@ def _as_json(loop: LoopFiles, listed: TaskList, checks: list[precheck.Check]) ->
         "done": _done(listed),
         "total": len(listed.tasks),
         "unapproved": waiting(loop),
-        "checks": [check._asdict() for check in checks],
+        "checks": [check._asdict() for check in armed.checks],
     }

@@ -27,15 +27,17 @@ def commands(listed: TaskList) -> set[str]:
 
 
 def of_loop_before(
-    place: Here, source: Source, *, limits: dict[str, float]
+    place: Here, source: Source, *, limits: dict[str, float], configured: dict[str, float]
 ) -> tuple[LoopFiles | None, dict[str, float]]:
     """An agent may begin anew what it cancelled, on the same terms: the loop before, and its limits, lowered
-    where that was asked for."""
+    where that was asked for. A file of settings that it may have written raises nothing."""
     if not agent_in(place.env):
-        return None, limits
+        return None, {**configured, **limits}
     before = last_over(place, source) or _moved(place, source)
     is_new = before is None or state_of(before).outcome == COMPLETE
-    higher = allowance.raised(_usual(source) if before is None or is_new else before.record.limits, limits)
+    most = _usual(source) if before is None or is_new else before.record.limits
+    higher = allowance.raised(most, limits)
+    limits = {**{n: v for n, v in configured.items() if not allowance.raised(most, {n: v})}, **limits}
     if higher:
         require_person(place.env, f"a higher limit ({', '.join(higher)})")
     if before is None or is_new:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ralphloop.domain import limits as limit
 from ralphloop.domain import prompt
+from ralphloop.domain.answer import Decision, Need
 from ralphloop.domain.model import (
     AWAITING_APPROVAL,
     CANCELLED,
@@ -11,6 +12,7 @@ from ralphloop.domain.model import (
     CLAIMS,
     COMPLETE,
     CORRUPT,
+    DENIED,
     ENDED,
     FAILED,
     FEATURES,
@@ -25,12 +27,11 @@ from ralphloop.domain.model import (
     SPECKIT,
     SPECUM,
     WAITING,
-    Decision,
-    Need,
     status_word,
 )
 from ralphloop.domain.promise import PROMISE, promised
 from ralphloop.domain.situation import allow, close, leave, open_ids, run
+from ralphloop.domain.supervision import share_done
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -254,7 +255,7 @@ def _nothing_can_run(now: Situation) -> Optional[Answer]:
         question = prompt.line(work.asked[0][1], 160)
         asked = "%s (%s)" % (ids, question) if question else ids
         answer = "`%s ID TEXT`" % now.words.how("answer")
-        message = "needs you: %s. Answer with %s, then send any message." % (asked, answer)
+        message = "needs you: %s. Answer with %s, then %s." % (asked, answer, now.words.go_on)
         return close(now, PAUSED, NEEDS_INPUT, ids, message=message)
     if work.stuck:
         why = "; ".join("%s %s" % (task, reason) for task, reason in work.stuck)
@@ -293,10 +294,11 @@ def _denied(now: Situation) -> Optional[Answer]:
     tool, rule = limit.note_denials(now.loop, now.turn, now.limits)
     if not tool:
         return None
-    why = "the client denied %s %d times" % (prompt.line(tool, 80), now.limits.denials)
+    why = "%s %s %d times" % (DENIED, prompt.line(tool, 80), now.limits.denials)
     if rule:
         why += "; the rule to add: " + prompt.line(rule, 200)
-    text = "needs you: %s. Allow it in `/permissions` or the settings, then send any message." % why
+    where = "the settings" if now.supervision is not None else "`/permissions` or the settings"
+    text = "needs you: %s. Allow it in %s, then %s." % (why, where, now.words.go_on)
     return close(now, PAUSED, NEEDS_INPUT, why, message=text)
 
 
@@ -318,6 +320,30 @@ def _too_many_attempts(now: Situation) -> Optional[Answer]:
     return close(now, ENDED, outcome, why, message=message) if outcome else None
 
 
+def _hand_over(now: Situation) -> Optional[Answer]:
+    """The next task is another session's, which the supervisor starts; the loop goes on."""
+    work, loop = now.known, now.loop
+    if now.supervision is None:
+        return None
+    why = share_done(now.supervision, loop, work, fullness=now.fullness)
+    if not why:
+        loop.batch += [item.id for item in work.next if item.id not in loop.batch]
+        return None
+    refusals = now.results.refused if now.results is not None else []
+    loop.iteration += 1
+    run(loop)
+    loop.current = work.next[0].id if work.next else ""
+    loop.carry = prompt.carried(_notes(now, False), refusals)
+    return Decision(
+        loop,
+        message=prompt.said(loop, "the next session goes on: " + why),
+        task=loop.current,
+        status=status_word(None),
+        refused=", ".join(refusal.task for refusal in refusals),
+        handover=why,
+    )
+
+
 def _go_on(now: Situation) -> Answer:
     work, loop = now.known, now.loop
     refused = [PROMISE] if promised(now.reply or "") else []
@@ -325,6 +351,7 @@ def _go_on(now: Situation) -> Answer:
     refusals = now.results.refused if now.results is not None else []
     loop.iteration += 1
     run(loop)
+    loop.carry = ""
     loop.current = work.next[0].id if work.next else ""
     most = int(now.limits.iterations)
     message = prompt.status_line(loop, work, limit=most)
@@ -380,5 +407,6 @@ RULES: tuple[Rule, ...] = (
     _complete,
     _nothing_can_run,
     _limits,
+    _hand_over,
     _go_on,
 )

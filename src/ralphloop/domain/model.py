@@ -8,7 +8,6 @@ if TYPE_CHECKING:
 
 FEATURES, SPECUM, SPECKIT = "features", "specum", "speckit"
 LAYOUTS = (FEATURES, SPECUM, SPECKIT)
-# what the person types in the client to approve checks: each plugin has its own name for it
 # the plugin of each layout, and what a person types in it
 PLUGINS = {FEATURES: "ralphloop", SPECUM: "ralph-specum", SPECKIT: "ralph-speckit"}
 APPROVE = {layout: "/%s:approve" % plugin for layout, plugin in PLUGINS.items()}
@@ -37,6 +36,9 @@ SKIPPED, SET_ASIDE = "skipped", "set_aside"
 CLOSED = (GIVEN, UNVERIFIED, PROVEN, VOUCHED)
 
 UNLIMITED = 10**9  # iterations without an end, for who asked for that
+
+# how the detail of a loop begins that waits for a permission
+DENIED = "the client denied"
 
 # whose checks a decision needs first
 CLAIMS, FINAL_RUN = "claims", "final"
@@ -279,6 +281,10 @@ class LoopState:
     final_round: int
     final_tree: str
     transcripts: list[str]
+    batch: list[str]
+    carry: str
+    wake: str
+    failures: int
 
     DEFAULTS: dict[str, Any] = {
         "id": "", "layout": "", "name": "", "owner": None, "state": ARMED, "outcome": None,
@@ -288,6 +294,9 @@ class LoopState:
         "tasks_seen": "", "files_seen": "", "transcript_end": 0, "served": [], "pending": "",
         "told": [], "restored": False, "resume_at": None, "since": "", "ledger": 0,
         "worked": False, "denied": {}, "final_round": 0, "final_tree": "", "transcripts": [],
+        # tasks of the supervised session; what the next one must be told; who will wake the session after
+        # so many API errors in a row
+        "batch": [], "carry": "", "wake": "", "failures": 0,
     }  # fmt: skip
     __slots__ = tuple(DEFAULTS)
 
@@ -334,63 +343,3 @@ def _sound(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: item for key, item in value.items() if item.__class__ is int}
     return value
-
-
-class Decision:
-    """What to answer to one stop, and the loop as it is after it."""
-
-    __slots__ = (
-        "blocks", "loop", "message", "reason", "refused", "rule", "status", "stderr", "task", "writes",
-    )  # fmt: skip
-
-    def __init__(
-        self,
-        loop: LoopState,
-        *,
-        rule: str = "",
-        blocks: bool = False,
-        reason: str = "",
-        message: str = "",
-        stderr: str = "",
-        task: str = "",
-        status: str = "",
-        refused: str = "",
-        writes: bool = True,
-    ) -> None:
-        self.loop = loop
-        self.rule = rule
-        self.blocks = blocks
-        self.reason = reason
-        self.message = message
-        self.stderr = stderr
-        self.task = task
-        # what the task list's own files shall say: IN_PROGRESS, COMPLETE, REACHED_LIMIT, …; "" leaves them
-        self.status = status
-        # the claim of completion that this answer refuses
-        self.refused = refused
-        # False: nothing is written, not even the loop
-        self.writes = writes
-
-
-class Need:
-    """What must happen before there can be a decision; then `decide` is asked again."""
-
-    __slots__ = ("checks", "once", "restore", "rule", "set_aside", "why")
-
-    def __init__(
-        self,
-        *,
-        restore: bool = False,
-        once: bool = False,
-        checks: str = "",
-        set_aside: str = "",
-        why: str = "",
-    ) -> None:
-        self.rule = ""
-        self.restore = restore
-        # a file that goes a second time was taken away on purpose
-        self.once = once
-        # whose checks: those of the claimed tasks, or once more those of all of them
-        self.checks = checks
-        self.set_aside = set_aside
-        self.why = why

@@ -16,6 +16,7 @@ REASON_MAX = 9_800  # the client cuts a context text at 10,000 characters
 TASK_MAX = 5_000
 HOW_MAX = 4_500
 NOTES_MAX = 3_000
+CARRY_MAX = 3_000
 LINE_MAX = 300
 ID_MAX = 200  # a longer id is no word for a command line
 
@@ -25,17 +26,36 @@ PREFIX = {"specum": "Ralph-specum", "speckit": "Ralph-speckit"}
 class Words:
     """The names and commands that a reason needs: how to call us, and where the files are."""
 
-    __slots__ = ("command", "list_path", "notes_path", "plugin")
+    __slots__ = ("branch", "command", "list_path", "notes_path", "plugin", "run")
 
-    def __init__(self, *, command: str, list_path: str, notes_path: str = "", plugin: str = "") -> None:
+    def __init__(
+        self,
+        *,
+        command: str,
+        list_path: str,
+        notes_path: str = "",
+        plugin: str = "",
+        run: str = "",
+        branch: str = "",
+    ) -> None:
         self.command = command
         self.list_path = list_path
         self.notes_path = notes_path
         # the plugin whose hook this is, if it is one's
         self.plugin = plugin
+        # the loop's name where a supervisor drives it, and the branch that it commits on
+        self.run = run
+        self.branch = branch
+
+    @property
+    def go_on(self) -> str:
+        """What the person does after they have answered."""
+        return "`%s`" % self.how("resume") if self.run else "send any message"
 
     def how(self, verb: str) -> str:
         """How the person does it: typed in the client where a plugin is at work, else in a terminal."""
+        if self.run and verb == "resume":
+            return "%s run %s" % (self.command, shell_word(self.run))
         if not self.plugin:
             return "%s %s" % (self.command, verb)
         if verb == "resume" and self.plugin != PLUGINS[FEATURES]:
@@ -107,6 +127,12 @@ def continuation(
     return cut("\n\n".join(part for part in parts if part), REASON_MAX)
 
 
+def carried(notes: Iterable[str], refusals: Iterable[Refusal]) -> str:
+    """What one session leaves to the next: that a claim was refused is not in its conversation."""
+    noted = cut("\n\n".join(line(note, 1500) for note in notes), NOTES_MAX)
+    return "\n\n".join(part for part in (_refused(refusals, CARRY_MAX), noted) if part)
+
+
 def _refused(refusals: Iterable[Refusal], room: int) -> str:
     if not refusals:
         return ""
@@ -161,8 +187,15 @@ def _how(items: list[Item], words: Words, layout: str) -> str:
     by_hand = "set %s in %s" % (closing, words.list_path)
     how = "%s (or %s)" % (claims, by_hand) if ids else by_hand
     steps.append("When it is really done, claim it: %s." % how)
-    note = " and note what you did in %s" % words.notes_path if words.notes_path else ""
-    steps.append("Commit%s." % note)
+    note = "note what you did in %s" % words.notes_path if words.notes_path else ""
+    if words.branch:
+        steps += [note[:1].upper() + note[1:] + "."] if note else []
+        steps.append(
+            "Do not commit, and stay on the branch `%s`: ralphloop commits there when a task is closed."
+            % line(words.branch, 80)
+        )
+    else:
+        steps.append("Commit%s." % (" and " + note if note else ""))
     ask = "`%s ask %s 'TEXT'`" % (words.command, ids[0] if ids else "ID")
     steps.append(
         "If something is unclear, decide, note the assumption and go on; what only the person can settle "

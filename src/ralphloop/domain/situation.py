@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from ralphloop.domain import limits as limit
 from ralphloop.domain import prompt
-from ralphloop.domain.model import RUNNING, Decision, status_word
+from ralphloop.domain.answer import Decision
+from ralphloop.domain.model import RUNNING, status_word
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
 
     from ralphloop.domain.model import Limits, LoopState, StopEvent, Turn
     from ralphloop.domain.proof import Results
+    from ralphloop.domain.supervision import Supervision
     from ralphloop.domain.worklist import Worklist
 
 
@@ -19,8 +21,8 @@ class Situation:
     """One stop as the rules see it. `loop` is a working copy that they move forward."""
 
     __slots__ = (
-        "backup", "cap", "claims", "event", "fault", "files", "limits", "loop", "notes", "now", "path",
-        "results", "spent", "turn", "unapproved", "unchecked", "words", "work",
+        "backup", "cap", "claims", "event", "fault", "files", "fullness", "limits", "loop", "notes", "now",
+        "path", "results", "spent", "supervision", "turn", "unapproved", "unchecked", "words", "work",
     )  # fmt: skip
 
     def __init__(
@@ -44,6 +46,8 @@ class Situation:
         spent: Optional[limit.Spent] = None,
         notes: Iterable[str] = (),
         cap: int = limit.CLIENT_CAP,
+        supervision: Optional[Supervision] = None,
+        fullness: Optional[float] = None,
     ) -> None:
         self.event = event
         self.loop = loop
@@ -69,6 +73,9 @@ class Situation:
         self.spent = spent
         self.notes = list(notes)
         self.cap = cap
+        # the terms under which a supervisor drives the session, and the share of its context that is used
+        self.supervision = supervision
+        self.fullness = fullness
 
     @property
     def reply(self) -> Optional[str]:

@@ -55,6 +55,7 @@ def _item(task: Task, place: int, ledger: Ledger) -> Item:
         body=task.body,
         steps=list(task.steps),
         marks=list(task.marks),
+        model=task.model,
         verify=list(task.verify),
         question=_question(task, ledger),
         answer=known.get("answer", ""),

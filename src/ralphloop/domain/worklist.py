@@ -16,11 +16,12 @@ class Item:
     body: str
     steps: list[str]
     marks: list[str]
+    model: str
     verify: list[str]
     question: str
     answer: str
 
-    __slots__ = ("answer", "body", "id", "marks", "place", "question", "steps", "title", "verify")
+    __slots__ = ("answer", "body", "id", "marks", "model", "place", "question", "steps", "title", "verify")
 
     def __init__(self, **values: Any) -> None:
         for name in self.__slots__:

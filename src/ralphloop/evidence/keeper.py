@@ -109,29 +109,29 @@ class Command:
                 return UNWANTED
             if wakeup in ready and ASKED_TO_END.intersection(os.read(wakeup, CHUNK)):
                 return UNWANTED
-            self._reap()
+            self.reap()
             if self.status is not None:
                 return ENDED
             if time.monotonic() >= deadline:
                 return TIMED_OUT
 
-    def end(self) -> None:
+    def end(self, grace_s: float = GRACE_S) -> None:
         """Leave nothing running: politely first, then not; a process of somebody else's may stay."""
         if self._none_left():
             return
-        self._send(signal.SIGTERM)
-        deadline = time.monotonic() + GRACE_S
+        self.send(signal.SIGTERM)
+        deadline = time.monotonic() + grace_s
         while not self._none_left() and time.monotonic() < deadline:
             self._output.read_rest()
             time.sleep(PAUSE_S)
         for _ in range(KILL_ROUNDS):
             if self._none_left():
                 return
-            self._send(signal.SIGKILL)
+            self.send(signal.SIGKILL)
             self._output.read_rest()
             time.sleep(PAUSE_S)
 
-    def _reap(self) -> bool:
+    def reap(self) -> bool:
         """Collect those who ended; whether there are children still."""
         while True:
             try:
@@ -145,10 +145,10 @@ class Command:
 
     def _none_left(self) -> bool:
         """Who adopts orphans and has no children has no descendants."""
-        children = self._reap()
+        children = self.reap()
         return not (children if self._adopting else self._descendants())
 
-    def _send(self, number: int) -> None:
+    def send(self, number: int) -> None:
         # All at once, so that nobody in the group escapes by forking; then those who left the group.
         _kill(-self.pid, number)
         for pid in self._descendants():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ralphloop import system as os
 from ralphloop.domain.model import FEATURES
+from ralphloop.domain.supervision import REGISTRATION
 from ralphloop.store import files
 from ralphloop.store.loop import LoopFiles
 from ralphloop.store.shelf import Shelf
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 class Call:
     """One run of the hook: who registered it, what it may serve, and where it stands."""
 
-    __slots__ = ("cwd", "env", "layouts", "registration", "writes")
+    __slots__ = ("cwd", "env", "layouts", "registration", "rewakes", "writes")
 
     def __init__(
         self,
@@ -31,15 +32,20 @@ class Call:
         env: Mapping[str, str],
         cwd: str,
         writes: bool = True,
+        rewakes: bool = False,
     ) -> None:
         self.registration = registration
         self.layouts = layouts
         self.env = env
         self.cwd = cwd
         self.writes = writes
+        # whether the client waits for what this run says after the turn
+        self.rewakes = rewakes
 
     def serves(self, loop: LoopFiles) -> bool:
-        return loop.record.layout in self.layouts
+        """What a supervisor drives is served by the hook that it registered, and by no other."""
+        is_driven = loop.record.supervision is not None
+        return loop.record.layout in self.layouts and not (is_driven and self.registration != REGISTRATION)
 
 
 def roots(cwd: str, env: Mapping[str, str]) -> list[str]:

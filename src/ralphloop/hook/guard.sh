@@ -1,5 +1,5 @@
-# Sourced by the registered command, with $rl_guard (this file), $rl_as (who registered it), $rl_layouts and, for
-# a prompt of the person or a slash command of ours, $rl_on set. Leaves at once when the project has no loop; shell built-ins only until there is a file
+# Sourced by the registered command, with $rl_guard (this file), $rl_as (who registered it), $rl_layouts and $rl_on
+# set: the last for a prompt of the person, a slash command of ours, or a hook that may wake the session. Leaves at once when the project has no loop; shell built-ins only until there is a file
 # to read, because this runs at the end of every turn of every session. It may be wrong in one direction
 # only: starting Python. The project may be anybody's: of its files, one block of a regular one is read.
 
@@ -41,7 +41,7 @@ rl_start() {
   # Without its script Python would exit with 2, which the client takes for a block.
   [ -r "${rl_guard%/*}/launch.py" ] || exit 0
   # shellcheck disable=SC2086 # the layouts are words of their own
-  exec "$rl_python" -I -S "${rl_guard%/*}/launch.py" "$rl_as" $rl_layouts
+  exec "$rl_python" -I -S "${rl_guard%/*}/launch.py" "$rl_as" $rl_layouts ${rl_on:-}
 }
 
 # Start if this loop file exists, unless it is just as an ended loop left it (same time as its stamp).

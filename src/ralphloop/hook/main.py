@@ -1,4 +1,4 @@
-"""The hook's entry: stdin to one event, and whatever happens, exit 0 with one object or nothing."""
+"""The hook's entry: stdin to one event, then exit 0 with one object or nothing; a wake-up exits with 2."""
 
 from __future__ import annotations
 
@@ -14,21 +14,24 @@ if TYPE_CHECKING:
     from typing import Any
 
 SESSION_EVENTS = ("SessionStart", "SessionEnd", "UserPromptSubmit", "StopFailure")
+REWAKES = "wake"  # said by a registration whose hook may go on after the turn
 STATUSLINE = "statusline"  # what is registered under this name is no hook: it answers with a line of text
 
 
 def main(argv: list[str], *, bundled: bool = True) -> None:
-    """`launch.py [REGISTRATION [LAYOUT…]]`: who registered this hook, and the layouts it serves."""
+    """`launch.py [REGISTRATION [LAYOUT…] [wake]]`: who registered this hook, the layouts it serves, and
+    whether it may wake the session later."""
     said = ""
     try:
         said = respond(_read_stdin(), argv)
     except Exception as error:
         _report(error)
-    _write(said)
+    wakes = isinstance(said, wire.Wake)
+    _write(said, handle=2 if wakes else 1)
     if not bundled:
         _bundle()
     # Finalising the interpreter would cost as much as the decision.
-    os._exit(0)
+    os._exit(wire.Wake.CODE if wakes else 0)
 
 
 def respond(data: bytes, argv: list[str]) -> str:
@@ -42,6 +45,7 @@ def respond(data: bytes, argv: list[str]) -> str:
         env=os.environ,
         cwd=_cwd(),
         writes=registration != STATUSLINE,
+        rewakes=REWAKES in argv[1:],
     )
     if registration == STATUSLINE:
         from ralphloop.hook import statusline
@@ -94,14 +98,14 @@ def _read_stdin() -> bytes:
     return b""
 
 
-def _write(said: str) -> None:
+def _write(said: str, *, handle: int) -> None:
     try:
         if sys.stderr is not None:
             sys.stderr.flush()
         if said:
             data = memoryview((said + "\n").encode("utf-8", "replace"))
             while len(data):
-                data = data[os.write(1, data) :]
+                data = data[os.write(handle, data) :]
     except OSError:
         pass
 

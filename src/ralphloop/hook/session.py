@@ -7,6 +7,7 @@ import time
 from ralphloop.domain import prompt
 from ralphloop.domain.model import APPROVE, ENDED, FAILED, INTERRUPTED, RATE_LIMITED
 from ralphloop.hook import claim, find, history, transcript, wire
+from ralphloop.hook.announce import announce
 from ralphloop.hook.reset import instant
 from ralphloop.hook.words import words_for
 from ralphloop.store import arming, shelf, tasks
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from ralphloop.domain.model import LoopState, StopEvent
 
 BEGINNINGS = ("startup", "clear")
+RUN = "RALPHLOOP_RUN"  # set for sessions whose prompt a supervisor sends
 
 
 def respond(name: str, payload: Mapping[str, Any], call: find.Call) -> str:
@@ -98,8 +100,14 @@ def _session_end(payload: Mapping[str, Any], event: StopEvent, call: find.Call) 
     if loop is None:
         return ""
     reason = wire.text(payload, "reason") or "other"
+    if loop.record.supervision is not None:
+        loop.journal("session_over", session=event.session, reason=reason)  # the supervisor judges
+        return ""
     with loop.lock():
         state = loop.load()
+        if state is not None and state.wake:  # the client would wake whatever session it has then
+            state.wake = ""
+            loop.save(state)
         if state is not None and state.live:
             outcome, detail, state.resume_at = _last_words(state, event)
             arming.pause(loop, state, outcome=outcome, detail=detail or "the session ended (%s)" % reason)
@@ -121,14 +129,18 @@ def _prompt_submit(payload: Mapping[str, Any], event: StopEvent, call: find.Call
     if typed.startswith("/") and typed.split()[0] in [APPROVE[name] for name in call.layouts]:
         return _approve(mine, typed, event, call)
     if mine is not None:
-        return _after_interrupt(mine, event, call) if call.serves(mine) else ""
+        return _after_interrupt(mine, typed, event, call) if call.serves(mine) else ""
     return _bind(event, call, begun=history.opening(event.transcript)[0], asked=typed)
 
 
-def _after_interrupt(loop: LoopFiles, event: StopEvent, call: find.Call) -> str:
-    """Esc runs no hook: the next message is the first chance to say that the loop rests."""
+def _after_interrupt(loop: LoopFiles, typed: str, event: StopEvent, call: find.Call) -> str:
+    """Esc runs no hook: the next message is the first chance to say that the loop rests. And who sends one
+    goes on without being woken."""
     with loop.lock():
         state = loop.load()
+        if state is not None and state.wake and not wire.is_news(typed):
+            state.wake = ""
+            loop.save(state)
         if state is None or not state.live or not _speaks(state, call):
             return ""
         turn = transcript.read_turn(event.transcript, start=state.transcript_end, since=state.since)
@@ -144,6 +156,8 @@ def _approve(mine: Optional[LoopFiles], typed: str, event: StopEvent, call: find
     """The person allows the checks that they were shown, by the digest of those commands."""
     from ralphloop.hook.checks import approve_typed
 
+    if call.env.get(RUN):
+        return wire.notice("ralphloop: nobody types in this session; approve in a terminal of your own.")
     if history.was_scheduled(event.transcript, typed.split()[0]):
         told = "the agent scheduled such a prompt, so what is typed in this session approves nothing"
         return wire.notice("ralphloop: %s; run `ralphloop approve` in a terminal of your own." % told)
@@ -169,25 +183,38 @@ def _stop_failure(payload: Mapping[str, Any], event: StopEvent, call: find.Call)
     loop = find.owned(event, call)
     if loop is None:
         return ""
+    from ralphloop.hook import wake
+
     said = " ".join(filter(None, (wire.text(payload, "error_details"), event.reply)))
-    kind = wire.text(payload, "error")
-    outcome = transcript.api_error(said, marked=True)[0]
-    if kind in ("rate_limit", "overloaded"):
-        outcome = RATE_LIMITED
+    failure = wake.Failure(wire.text(payload, "error"), said)
+    if loop.record.supervision is not None:
+        loop.journal("stop_failure", session=event.session, detail=failure.detail)
+        return ""  # the supervisor judges
     with loop.lock():
         state = loop.load()
-        if state is None or not (state.live or state.outcome == INTERRUPTED):
+        if state is None or not _is_broken_off(state, event, call):
             return ""
-        detail = prompt.line("%s: %s" % (kind, said))
-        state.pending = ""
-        if outcome == RATE_LIMITED:
-            state.resume_at = instant(said)
-            arming.pause(loop, state, outcome=outcome, detail=detail)
+        state.pending, state.wake = "", ""
+        waits = wake.begin(loop, state, failure, event=event, call=call)
+        if waits or wake.outcome(failure, state) == RATE_LIMITED:
+            state.resume_at = state.resume_at if waits else instant(said)
+            arming.pause(loop, state, outcome=RATE_LIMITED, detail=failure.detail)
         else:
-            state.state, state.outcome, state.detail = ENDED, FAILED, detail
+            state.state, state.outcome, state.detail = ENDED, FAILED, failure.detail
             loop.rest(state)
-        loop.journal("stop_failure", outcome=state.outcome, detail=detail, resume_at=state.resume_at)
-    return ""
+        loop.journal("stop_failure", outcome=state.outcome, detail=failure.detail, resume_at=state.resume_at)
+    announce(loop, state, call.env)
+    return wake.wait(loop, state, event=event, call=call) if waits else ""
+
+
+def _is_broken_off(state: LoopState, event: StopEvent, call: find.Call) -> bool:
+    """Whether this error is the loop's, and this registration's to note. A print run may be over before its
+    error is told; in a terminal the person may have tried again before a limit was over."""
+    key = event.prompt or event.session or ""
+    if state.served[:1] == [key] and state.served[1:] != [call.registration]:
+        return False
+    state.served = [key, call.registration]
+    return state.live or state.outcome == (RATE_LIMITED if wire.is_attended(call.env) else INTERRUPTED)
 
 
 _HANDLERS = {

@@ -9,10 +9,12 @@ from ralphloop.store import files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, Optional
 
     from ralphloop.domain.model import LoopState
     from ralphloop.store.loop import LoopFiles
+
+WINDOW = 200_000  # of a model that nobody knows
 
 
 def count(loop: LoopFiles, state: LoopState, transcript: str) -> Spent:
@@ -29,6 +31,19 @@ def count(loop: LoopFiles, state: LoopState, transcript: str) -> Spent:
         files.make_folder(loop.kept)
         files.write_text(_place(loop), jsontext.render(data) + "\n")
     return spent
+
+
+def so_far(loop: LoopFiles) -> Spent:
+    """What was counted until the last stop."""
+    return _spent(_load(loop))
+
+
+def fullness(transcript: str) -> Optional[float]:
+    """The share of the context window that the session has used; None if its transcript does not tell."""
+    from ralphloop.agents.usage import context_of
+
+    seen = context_of(transcript)
+    return None if seen is None else seen.tokens / (seen.window or WINDOW)
 
 
 def _add(spent: Spent, task: str, *, tokens: int, cost: Any, model: str) -> None:

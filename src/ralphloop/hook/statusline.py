@@ -9,6 +9,7 @@ from ralphloop.domain.model import (
     APPROVE,
     AWAITING_APPROVAL,
     BUDGET,
+    DENIED,
     ENDED,
     FAILED,
     FEATURES,
@@ -20,7 +21,7 @@ from ralphloop.domain.model import (
     WAITING,
 )
 from ralphloop.hook import find, wire
-from ralphloop.store import shelf, tasks
+from ralphloop.store import shelf, tasks, waker
 from ralphloop.store.loop import LoopFiles
 from ralphloop.store.shelf import Shelf
 from ralphloop.tasklists.registry import own_file
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from ralphloop.domain.worklist import Worklist
 
 NAME_MAX = 40
-DENIED = "the client denied"  # how the detail of a loop begins that waits for a permission
 _SANE = 1e6  # a percentage or a sum above this is no figure of a session
 # What a terminal obeys, with the marks that turn the reading direction.
 _TURNS = (0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
@@ -121,8 +121,13 @@ def _standing(loop: LoopFiles, state: LoopState, work: Optional[Worklist]) -> li
     said = state.outcome or state.state
     if state.state == PAUSED:
         said = "paused (%s)" % said if state.outcome else said
-    how = approve or how_to_go_on(state, work, now=time.time())
+    how = approve or _wakes(loop, state) or how_to_go_on(state, work, now=time.time())
     return ["%s: %s" % (said, how) if how else said]
+
+
+def _wakes(loop: LoopFiles, state: LoopState) -> str:
+    at = time.strftime("%H:%M", time.localtime(state.resume_at or 0.0))
+    return "goes on by itself at " + at if waker.pid_of(loop, state) else ""
 
 
 def _approval(loop: LoopFiles, state: LoopState, work: Optional[Worklist]) -> str:

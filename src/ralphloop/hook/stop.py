@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 
+from ralphloop.domain.answer import Decision
 from ralphloop.domain.decide import decide
 from ralphloop.domain.model import (
     CANCELLED,
@@ -15,7 +16,6 @@ from ralphloop.domain.model import (
     PAUSED,
     SET_ASIDE,
     STALLED,
-    Decision,
     status_word,
 )
 from ralphloop.domain.situation import Situation
@@ -30,8 +30,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Mapping, Optional, Union
 
+    from ralphloop.domain.answer import Need
     from ralphloop.domain.limits import Spent
-    from ralphloop.domain.model import LoopState, Need, StopEvent, Turn
+    from ralphloop.domain.model import LoopState, StopEvent, Turn
     from ralphloop.domain.worklist import Worklist
     from ralphloop.evidence.prove import Prover
     from ralphloop.store.loop import LoopFiles
@@ -51,6 +52,8 @@ class Stop:
         self.claims: list[str] = []
         self.work: Optional[Worklist] = None
         self.checks: Optional[Prover] = None
+        # what the loop had come to, and why, before this stop
+        self.before: tuple[Optional[str], str] = (None, "")
         self._settled = True
         self._waited = False
         self._restored = False
@@ -62,6 +65,7 @@ class Stop:
         state = self.loop.load()
         if state is None or not self._serves(state) or not self._is_pointed_at():
             return None
+        self.before = state.outcome, state.detail
         if state.state == ENDED:
             self.loop.rest(state)
         state.since = min(state.since, iso(time.time()))  # a clock that was put back
@@ -161,6 +165,8 @@ class Stop:
             spent=self._budget(state),
             notes=self.notes,
             cap=client_cap(self.call.env),
+            supervision=self.loop.record.supervision,
+            fullness=self._fullness(),
         )
 
     def _budget(self, state: LoopState) -> Optional[Spent]:
@@ -170,6 +176,15 @@ class Stop:
 
             self._spent = count(self.loop, state, self.event.transcript)
         return self._spent
+
+    def _fullness(self) -> Optional[float]:
+        """How full the context is, where a supervisor wants to know."""
+        terms = self.loop.record.supervision
+        if terms is None or not terms.context:
+            return None
+        from ralphloop.hook.spending import fullness
+
+        return fullness(self.event.transcript)
 
     def _provide(self, need: Need, state: LoopState) -> bool:
         """Do what a decision needs first; False if that cannot be done."""
@@ -199,6 +214,7 @@ class Stop:
 
     def _finish(self, answer: Decision, turn: Turn) -> Decision:
         answer.loop.transcript_end = turn.end
+        answer.loop.wake, answer.loop.failures = "", 0  # the API answers
         if self.event.transcript and self.event.transcript not in answer.loop.transcripts:
             answer.loop.transcripts = [*answer.loop.transcripts[-9:], self.event.transcript]
         answer.message = " ".join([*self.notes, answer.message]).strip()
@@ -260,6 +276,14 @@ def _answer(event: StopEvent, call: find.Call) -> str:
             break
         assert now.checks is not None, "a stop that writes plans its checks"
         now.checks.run()
+    if decision.writes and decision.loop.outcome:
+        from ralphloop.hook.announce import announce
+
+        announce(loop, decision.loop, call.env, before=now.before)
+    if decision.writes and loop.writes and loop.record.supervision and loop.record.supervision.branch:
+        from ralphloop.hook import commits
+
+        commits.make(loop, event, decision=decision, env=call.env)
     if decision.stderr and sys.stderr is not None:
         sys.stderr.write(decision.stderr + "\n")
     return wire.answer(decision, as_context=loop.record.continue_with == "context")
@@ -291,6 +315,8 @@ def write(now: Stop, decision: Decision) -> None:
         active=event.active,
         by=now.call.registration,
     )
+    if decision.handover:
+        loop.journal("handover", session=event.session, why=decision.handover, task=decision.task)
     said = state.outcome or ("continue with " + decision.task if decision.blocks else state.state)
     who = "session=%s active=%s" % (event.session, event.active)
     loop.log("stop %s iteration=%d: %s" % (who, state.iteration, said))

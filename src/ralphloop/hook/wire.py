@@ -10,7 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Mapping, Optional
 
-    from ralphloop.domain.model import Decision
+    from ralphloop.domain.answer import Decision
 
 # Everything that a terminal obeys, but for the line end and the tab.
 _UNSAFE = dict.fromkeys((*range(9), *range(11, 32), *range(127, 160)), "�")
@@ -21,6 +21,13 @@ FOREIGN = (
     "COPILOT_CLI", "QWEN_PROJECT_DIR", "QWEN_CODE_SESSION_ID", "GEMINI_SESSION_ID", "GEMINI_PROJECT_DIR",
     "DROID_PROJECT_DIR", "FACTORY_PROJECT_DIR",
 )  # fmt: skip
+
+
+class Wake(str):
+    """A text that wakes a session; the client takes it from stderr, with this exit code."""
+
+    __slots__ = ()
+    CODE = 2
 
 
 def payload(data: bytes) -> Optional[dict[str, Any]]:
@@ -45,6 +52,16 @@ def is_foreign(event: Mapping[str, Any], env: Mapping[str, str]) -> bool:
 def is_check(env: Mapping[str, str]) -> bool:
     """Whether a client runs inside a check of ours: what it does is no part of a loop."""
     return bool(env.get("RALPHLOOP_CHECK"))
+
+
+def is_attended(env: Mapping[str, str]) -> bool:
+    """Whether a person can type in this session."""
+    return env.get("CLAUDE_CODE_SESSION_ATTENDED") == "1"
+
+
+def is_news(typed: str) -> bool:
+    """Whether a prompt is the client's own, about what went on in the background."""
+    return typed.startswith("<task-notification>")
 
 
 def _is_session(value: str) -> bool:

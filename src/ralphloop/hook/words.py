@@ -27,6 +27,8 @@ def words_for(loop: LoopFiles, cwd: str, env: Mapping[str, str]) -> prompt.Words
         list_path=shown(listed, cwd),
         notes_path=shown(notes, cwd),
         plugin=PLUGINS[loop.record.layout] if env.get("CLAUDE_PLUGIN_ROOT") else "",
+        run=loop.record.name if loop.record.supervision is not None else "",
+        branch=loop.record.supervision.branch if loop.record.supervision is not None else "",
     )
 
 

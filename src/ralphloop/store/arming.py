@@ -14,9 +14,10 @@ from ralphloop.tasklists.registry import own_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Mapping, Optional
+    from typing import Iterable, Mapping, Optional
 
     from ralphloop.domain.model import TaskList
+    from ralphloop.domain.supervision import Supervision
     from ralphloop.store.shelf import Shelf
     from ralphloop.tasklists.source import Source
 
@@ -52,6 +53,7 @@ def arm(
     continue_with: str = "block",
     started: bool = False,
     since: str = "",
+    supervision: Optional[Supervision] = None,
     writes: bool = True,
 ) -> LoopFiles:
     """Begin a loop over this list. `started` means by the person's or plugin's command: the count
@@ -61,7 +63,7 @@ def arm(
     record = _record(source, here, parsed=parsed, session=session, max_iterations=max_iterations, now=now)
     for name, value in (limits or {}).items():
         setattr(record.limits, name, value)
-    record.continue_with = continue_with
+    record.continue_with, record.supervision = continue_with, supervision
     record.unapproved = parsed is not None and bool(approvals.unapproved(here, parsed))
     loop = LoopFiles(record, here, writes=writes)
     loop.begun = LoopState(
@@ -180,10 +182,12 @@ def take_up(
     session: Optional[str] = None,
     limits: Optional[Mapping[str, float]] = None,
     anew: bool = True,
+    supervision: Optional[Supervision] = None,
 ) -> None:
     """Go on with a paused or ended loop, for the same owner or another one; `anew` in a new window of time
-    and with new attempts."""
+    and with new attempts. Without `supervision` nobody drives it any more."""
     record = loop.record
+    record.supervision = supervision
     if state.outcome in FINAL:
         raise ValueError("a loop that is %s cannot go on" % state.outcome)
     if session is not None:
@@ -204,6 +208,23 @@ def take_up(
     loop.journal("resume", session=record.session, limits=record.limits.to_json())
 
 
+def hand_on(
+    loop: LoopFiles, state: LoopState, *, session: str, terms: Supervision, batch: Iterable[str]
+) -> None:
+    """Make a session that a supervisor is about to start the owner of the loop."""
+    record, now = loop.record, time.time()
+    record.session, record.supervision = session, terms
+    with loop.shelf.lock():
+        loop.shelf.put(record, shelf.OWNED)
+    if state.state == ARMED:
+        state.seen_at = now
+    state.state, state.owner, state.since = RUNNING, session, iso(now)
+    # its transcript is another file
+    state.transcript_end, state.served, state.reply, state.pending = 0, [], "", ""
+    state.batch = list(batch)
+    loop.save(state, durable=True)
+
+
 def _open_window(state: LoopState, *, anew: bool) -> None:
     now = time.time()
     state.state = ARMED if state.owner is None else RUNNING
@@ -212,7 +233,7 @@ def _open_window(state: LoopState, *, anew: bool) -> None:
     if anew:
         state.elapsed_s, state.attempts = 0.0, {}
     state.no_progress = state.same_replies = state.empty_replies = state.quiet_replies = 0
-    state.pending = ""
+    state.pending, state.wake, state.failures = "", "", 0
     state.phase_turns, state.told, state.restored = {}, [], False
     state.denied, state.final_round = {}, 0
 

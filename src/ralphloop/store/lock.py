@@ -48,10 +48,22 @@ class Lock:
         os.close(self._handle)
 
 
-def _try_lock(handle: int) -> bool:
+def is_locked(path: str) -> bool:
+    """Whether somebody holds it. Those who only look do not see one another."""
+    try:
+        handle = os.open(path, os.O_RDONLY)
+    except OSError:
+        return False
+    try:
+        return not _try_lock(handle, shared=True)
+    finally:
+        os.close(handle)
+
+
+def _try_lock(handle: int, *, shared: bool = False) -> bool:
     try:
         if fcntl is not None:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(handle, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
         else:
             _lock_first_byte(handle)
     except OSError:

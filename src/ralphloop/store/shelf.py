@@ -11,6 +11,7 @@ from __future__ import annotations
 from ralphloop import system as os
 from ralphloop.domain import jsontext
 from ralphloop.domain.model import Limits
+from ralphloop.domain.supervision import Supervision
 from ralphloop.store import files
 from ralphloop.store.lock import Lock
 from ralphloop.tasklists.registry import NAMES, TRUTH
@@ -35,7 +36,7 @@ class Record:
 
     __slots__ = (
         "armed_at", "continue_with", "id", "layout", "limits", "name", "paths", "root", "session",
-        "unapproved",
+        "supervision", "unapproved",
     )  # fmt: skip
 
     def __init__(
@@ -51,6 +52,7 @@ class Record:
         session: Optional[str] = None,
         continue_with: str = "block",
         unapproved: bool = False,
+        supervision: Optional[Supervision] = None,
     ) -> None:
         self.id = loop_id
         self.layout = layout
@@ -64,10 +66,13 @@ class Record:
         self.continue_with = continue_with
         # whether its checks were not approved when it began, nor since
         self.unapproved = unapproved
+        # the terms of its session while a supervisor drives it
+        self.supervision = supervision
 
     def to_json(self) -> dict[str, Any]:
         data = {name: getattr(self, name) for name in self.__slots__}
         data["limits"] = self.limits.to_json()
+        data["supervision"] = None if self.supervision is None else self.supervision.to_json()
         return data
 
     @classmethod
@@ -91,6 +96,7 @@ class Record:
             session=session,
             continue_with="context" if data.get("continue_with") == "context" else "block",
             unapproved=data.get("unapproved") is True,
+            supervision=Supervision.from_json(data.get("supervision")),
         )
 
 
@@ -139,6 +145,11 @@ class Shelf:
         except ValueError:
             return None
         return record if record.root == self.root else None
+
+    def fresh(self, record: Record) -> Record:
+        """The record as it stands now; the one that is given if it is gone."""
+        folder, name = os.path.split(self._find(record))
+        return (name and self._load(os.path.basename(folder), name)) or record
 
     def lock(self) -> Lock:
         files.make_folder(self.folder)

@@ -222,6 +222,23 @@ def show(record: Record, state: LoopState, work: Worklist, *, status: str) -> No
         files.write_shared(record.paths[changed], text, root=record.root)
 
 
+def show_now(loop: LoopFiles, state: LoopState, work: Optional[Worklist] = None) -> None:
+    """The same after a command; a list that cannot be read must not keep a loop from being paused or
+    cancelled."""
+    from ralphloop.domain.ledger import name_tasks
+    from ralphloop.domain.model import status_word
+    from ralphloop.domain.survey import survey
+
+    try:
+        if work is None:
+            listed, ledger = parse_source(loop.record), loop.load_ledger()
+            name_tasks(listed, ledger)
+            work = survey(listed, ledger)
+    except (ValueError, OSError):
+        return
+    show(loop.record, state, work, status=status_word(state.outcome))
+
+
 def _fixes(record: Record) -> dict[str, list[str]]:
     """The fix tasks of each task, for a state file that keeps count of them."""
     from ralphloop.domain.additions import fixes

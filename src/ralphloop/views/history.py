@@ -77,16 +77,21 @@ def of_kind(entries: Iterable[Entry], *events: str) -> Iterator[Entry]:
 
 def sessions(entries: Iterable[Entry]) -> list[str]:
     """The sessions that owned the loop, in order."""
-    owning = of_kind(entries, "arm", "bind", "adopt", "resume", "stop")
+    owning = of_kind(entries, "arm", "bind", "adopt", "resume", "session", "stop")
     return list(dict.fromkeys(name for entry in owning if (name := text(entry, "session"))))
 
 
 def rested_at(entries: Sequence[Entry]) -> float | None:
     """When the loop last came to rest."""
     for entry in reversed(entries):
-        if entry["event"] in RESTS or (entry["event"] == "stop" and not _is_under_way(entry)):
+        if _rests(entry) or (entry["event"] == "stop" and not _is_under_way(entry)):
             return at(entry)
     return None
+
+
+def _rests(entry: Entry) -> bool:
+    """A supervisor goes on after most of its sessions."""
+    return entry["event"] in RESTS and entry.get("verdict") not in ("next", "wait")
 
 
 def stretches(entries: Sequence[Entry], *, begin: float, end: float) -> list[Stretch]:
@@ -98,8 +103,10 @@ def stretches(entries: Sequence[Entry], *, begin: float, end: float) -> list[Str
         now, event = at(entry), entry["event"]
         if event == "arm":
             under_way = now if text(entry, "session") else 0.0
-        elif event in ("bind", "resume"):
+        elif event in ("bind", "resume", "wake"):
             under_way, rests = now if text(entry, "session") else 0.0, 0.0
+        elif event == "session":
+            task, under_way, rests = text(entry, "task"), now, 0.0
         elif event == "stop" or event in RESTS:
             if under_way or (rests and event == "stop"):
                 found.append(Stretch(task, under_way or rests, now, not under_way))

@@ -8,6 +8,7 @@ from typing import Any
 from ralphloop.domain import jsontext
 from ralphloop.domain.prompt import line as one_line
 from ralphloop.views.clock import local, moment
+from ralphloop.views.figure import dollars, span, tokens
 from ralphloop.views.terminal import plain
 
 Entry = dict[str, Any]
@@ -40,7 +41,7 @@ def words(entry: Entry) -> str:
     parts = tell(entry)
     if event in ("arm", "bind", "adopt", "resume"):
         parts.append(f"session {_said(entry.get('session') or 'none yet')}")
-    return ", ".join(parts)
+    return ", ".join(part for part in parts if part)
 
 
 def _facts(entry: Entry, names: tuple[str, ...] = _FACTS) -> list[str]:
@@ -68,6 +69,15 @@ def _refused(entry: Entry) -> list[str]:
         f"{ran}{_said(entry.get('detail', ''))}",
         *_facts(entry, ("evidence",)),
     ]
+
+
+def _commit(entry: Entry) -> list[str]:
+    made = f"{_said(entry.get('commit', ''))[:10]} on {_said(entry.get('branch', ''))}"
+    return [*_facts(entry, ("task",)), made, *_facts(entry, ("evidence",))]
+
+
+def _no_commit(entry: Entry) -> list[str]:
+    return [_said(entry.get("why", "")), "tasks " + _listed(entry, "tasks")]
 
 
 def _restored(entry: Entry) -> list[str]:
@@ -99,6 +109,42 @@ def _claim(entry: Entry) -> list[str]:
     return _facts(entry, ("task", "by"))
 
 
+def _session(entry: Entry) -> list[str]:
+    number = [f"number {entry['number']}"] if entry.get("number") else []
+    return [*number, *_facts(entry, ("task", "model", "session"))]
+
+
+def _session_end(entry: Entry) -> list[str]:
+    """What the supervisor makes of a session, or, where there is none, why the client ended it."""
+    parts = [f"number {entry['number']}"] if entry.get("number") else []
+    parts += _facts(entry, ("verdict", "reason", "outcome", "error", "signal"))
+    if entry.get("code"):  # 0 says nothing
+        parts.append(f"exit code {_said(entry['code'])}")
+    if _is_number(entry.get("duration_s")):
+        parts.append(span(entry["duration_s"]))
+    if _is_number(entry.get("tokens")):
+        parts.append(f"{tokens(entry['tokens'])} tokens")
+    return [*parts, dollars(entry["cost_usd"])] if _is_number(entry.get("cost_usd")) else parts
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < 1e12
+
+
+def _handover(entry: Entry) -> list[str]:
+    return [*_facts(entry, ("task",)), _said(entry.get("why") or "")]
+
+
+def _wait(entry: Entry) -> list[str]:
+    until = moment(entry.get("until"))
+    return [f"until {local(until)}" if until else "", _said(entry.get("why") or "")]
+
+
+def _notify(entry: Entry) -> list[str]:
+    went = "sent" if entry.get("ok") is True else "failed"
+    return [f"{_said(entry.get('channel', '?'))} {went}", _said(entry.get("detail") or "")]
+
+
 def _listed(entry: Entry, name: str, between: str = ", ") -> str:
     values = entry.get(name)
     values = values if isinstance(values, list) else [values]
@@ -119,4 +165,12 @@ _TOLD: dict[str, Callable[[Entry], list[str]]] = {
     "added": _added,
     "approve": _approve,
     "claim": _claim,
+    "commit": _commit,
+    "commit_refused": _no_commit,
+    "commit_failed": _no_commit,
+    "session": _session,
+    "session_end": _session_end,
+    "handover": _handover,
+    "wait": _wait,
+    "notify": _notify,
 }

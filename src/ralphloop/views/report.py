@@ -17,7 +17,7 @@ from ralphloop.views.figure import Used
 from ralphloop.views.history import Entry, Stretch
 from ralphloop.views.proof import Check, Checked, FinalRun, checked, final_run
 from ralphloop.views.snapshot import LoopView, TaskView, state_of, view_of
-from ralphloop.views.spending import Share, Spending, spending_of, used
+from ralphloop.views.spending import Share, Spending, spending_of, transcripts_of, used
 
 UNKNOWN = "unknown"  # the state of a task that the journal names and the list does not
 # what a stop's entry says it refused, besides tasks
@@ -49,6 +49,7 @@ class TaskReport(NamedTuple):
     checks: tuple[Check, ...]
     time_s: float
     spent: Share | None  # None if nobody knows
+    commit: str  # empty for a task without one
 
 
 class Report(NamedTuple):
@@ -98,7 +99,7 @@ def report_of(loop: LoopFiles, *, now: float) -> Report:
     said, proofs = history.history_of(loop), checked(loop)
     end = now if state.live else state.seen_at
     parts = history.stretches(said.entries, begin=state.started_at, end=end)
-    spending = spending_of(state, parts)
+    spending = spending_of(state, parts, entries=said.entries)
     refused = tuple(_refused(said.entries))
     work = [part for part in parts if not part.rests]
     rested = None if state.live else history.rested_at(said.entries) or state.seen_at or None
@@ -123,7 +124,7 @@ def report_of(loop: LoopFiles, *, now: float) -> Report:
             *said.faults,
             *proofs.faults,
             *_unproven(ledger, proofs),
-            *_uncounted(history.sessions(said.entries), state.transcripts),
+            *_uncounted(history.sessions(said.entries), transcripts_of(state, said.entries)),
         ),
     )
 
@@ -169,6 +170,7 @@ def _tasks(
             tuple(checks.get(task.id, ())),
             times.get(task.id, 0.0),
             spending.by_task.get(task.id, Share()) if spending.known else None,
+            ledger.tasks.get(task.id, {}).get("commit", ""),
         )
 
 

@@ -60,6 +60,7 @@ def _task(task: TaskReport) -> dict[str, Any]:
         "why": task.why,
         "refused": [claim._asdict() for claim in task.refused],
         "evidence": [check.to_json() for check in task.checks],
+        "commit": task.commit or None,
         "time_s": round(task.time_s, 3),
         "tokens": spent.get("tokens"),
         "cost_usd": spent.get("cost_usd"),

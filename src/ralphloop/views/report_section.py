@@ -104,7 +104,10 @@ def _limits(report: Report) -> Section:
 
 def _tasks(report: Report) -> Section:
     columns = ("task", "state", "title", "attempts", "refused", "time", "tokens", "dollars", "evidence")
-    return Section("tasks", "Tasks", columns, tuple(_task(task) for task in report.tasks))
+    if not any(task.commit for task in report.tasks):
+        return Section("tasks", "Tasks", columns, tuple(_task(task) for task in report.tasks))
+    rows = tuple((*_task(task), Code(task.commit[:10]) or "–") for task in report.tasks)
+    return Section("tasks", "Tasks", (*columns, "commit"), rows)
 
 
 def _task(task: TaskReport) -> tuple[str, ...]:

@@ -22,7 +22,7 @@ from ralphloop.domain.model import (
 from ralphloop.domain.survey import survey
 from ralphloop.domain.worklist import Worklist
 from ralphloop.evidence import approval
-from ralphloop.store import approvals, pins, tasks
+from ralphloop.store import approvals, pins, supervisor, tasks, waker
 from ralphloop.store.loop import LoopFiles
 from ralphloop.tasklists.registry import own_file
 from ralphloop.views import spending
@@ -78,6 +78,9 @@ class LoopView(NamedTuple):
     limits: tuple[Used, ...] = ()
     context: Context | None = None
     spent: Spending | None = None  # None where nobody counted
+    waker: int | None = None  # the process that wakes its session at `resume_at`
+    supervised: bool = False  # its sessions are, or were, those of a supervisor
+    driver: int | None = None  # the process of the supervisor, while it lives
 
     @property
     def live(self) -> bool:
@@ -132,6 +135,9 @@ def view_of(loop: LoopFiles) -> LoopView:
         tasks=_task_views(listed, ledger, state, waiting),
         unapproved=tuple(waiting),
         limits=spending.used(record.limits, state, None),
+        waker=waker.pid_of(loop, state) or None,
+        supervised=record.supervision is not None,
+        driver=supervisor.last(loop).pid if supervisor.is_held(loop) else None,
     )
 
 
@@ -143,8 +149,9 @@ def with_spending(view: LoopView, loop: LoopFiles, *, now: float) -> LoopView:
     """The same with tokens and dollars, for which the transcripts are read from end to end."""
     state = state_of(loop)
     end = now if state.live else state.seen_at
-    under_way = stretches(history_of(loop).entries, begin=state.started_at, end=end)
-    spent = spending.spending_of(state, under_way)
+    entries = history_of(loop).entries
+    under_way = stretches(entries, begin=state.started_at, end=end)
+    spent = spending.spending_of(state, under_way, entries=entries)
     return view._replace(spent=spent, limits=spending.used(loop.record.limits, state, spent))
 
 

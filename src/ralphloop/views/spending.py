@@ -13,7 +13,7 @@ from ralphloop.domain.model import Limits, LoopState
 from ralphloop.store.loop import iso
 from ralphloop.views import figure
 from ralphloop.views.figure import Used
-from ralphloop.views.history import Stretch
+from ralphloop.views.history import Entry, Stretch, of_kind, text
 
 
 class Share:
@@ -72,9 +72,18 @@ def _rounded(amount: float | None) -> float | None:
     return None if amount is None else round(amount, 6)
 
 
-def spending_of(state: LoopState, under_way: Sequence[Stretch]) -> Spending:
+def transcripts_of(state: LoopState, entries: Iterable[Entry]) -> list[str]:
+    """The last few, which the state names, and those of a supervisor's older sessions, which lie beside."""
+    known = [os.path.expanduser(path) for path in state.transcripts]
+    folder = os.path.dirname(known[-1]) if known else ""
+    driven = [text(entry, "session") for entry in of_kind(entries, "session")] if folder else []
+    beside = [os.path.join(folder, f"{session}.jsonl") for session in driven]
+    return [path for path in dict.fromkeys(beside) if path not in known and os.path.isfile(path)] + known
+
+
+def spending_of(state: LoopState, under_way: Sequence[Stretch], *, entries: Iterable[Entry] = ()) -> Spending:
     """Count what was used while the loop was under way; each charge belongs to the task at hand then."""
-    paths = [os.path.expanduser(path) for path in state.transcripts]
+    paths = transcripts_of(state, entries)
     missing = [path for path in paths if not os.path.isfile(path)]
     spending = Spending(Share(), {}, {}, (), tuple(missing), len(missing) < len(paths), models.as_of())
     begins = [iso(part.begin) for part in under_way]

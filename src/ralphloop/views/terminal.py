@@ -15,6 +15,7 @@ from ralphloop.domain.model import (
     CANCELLED,
     CLAIMED,
     COMPLETE,
+    DENIED,
     FAILED,
     FEATURES,
     FINAL,
@@ -26,11 +27,13 @@ from ralphloop.domain.model import (
 )
 from ralphloop.domain.prompt import cut
 from ralphloop.views import figure
+from ralphloop.views.clock import local
 from ralphloop.views.snapshot import LoopView, TaskView
 from ralphloop.views.spending import context_told, spent_told
 
 WIDTH = 100
 ROWS = 40
+DAY_S = 24 * 3600.0
 # Line ends and marks that turn the reading direction would let a title forge other lines.
 _BREAKS = "\n\r\t\v\f\x85\u2028\u2029"
 _TURNS = "\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
@@ -131,6 +134,10 @@ def how_to_go_on(view: LoopView, *, now: float) -> str:
     name = view.name
     if view.requested:
         return f"a {view.requested} was asked for; it holds at the next stop."
+    if view.driver is not None:
+        return f"`ralphloop watch {name}` shows it at work (process {view.driver})."
+    if view.supervised and view.live:
+        return f"nobody drives it any more: `ralphloop run {name}` goes on where it was."
     if view.is_orphaned(now):
         return f"no stop for {_span(now - view.seen_at)}; `ralphloop resume {name} --adopt`"
     if view.state == ARMED:
@@ -152,21 +159,33 @@ def _waits_for_approval(view: LoopView) -> bool:
 
 def _hint(view: LoopView, now: float) -> str:
     name = view.name
+    again = f"`ralphloop {'run' if view.supervised else 'resume'} {name}`"
     if view.outcome == NEEDS_INPUT:
-        return "`ralphloop answer ID TEXT`, then send the session any message."
+        then = again if view.supervised else "send the session any message"
+        first = "allow that" if view.detail.startswith(DENIED) else "`ralphloop answer ID TEXT`"
+        return f"{first}, then {then}."
     if view.outcome == AWAITING_APPROVAL:
         return "goes on by itself at the next stop after the approval."
     if view.outcome == RATE_LIMITED:
         left = (view.resume_at or now) - now
+        if view.waker is not None:
+            return f"wakes its session {_clock(view.resume_at or now, now)} (process {view.waker})."
         wait = f"not before {_span(left)} from now" if left > 60 else "now"
+        if view.supervised:
+            return f"{again} goes on ({wait})."
         return f"goes on at your next message in its session ({wait})."
     if view.outcome == LIMIT and view.iteration >= view.max_iterations:
         more = view.iteration + max(15, view.total - view.done)
-        return f"`ralphloop resume {name} --max-iterations {more}` goes on."
+        return f"{again[:-1]} --max-iterations {more}` goes on."
     if view.outcome == BUDGET:
-        return f"`ralphloop resume {name}` with a higher {_spent_up(view)} goes on."
+        return f"{again} with a higher {_spent_up(view)} goes on."
     repair = "repair the list, then " if view.outcome == FAILED else ""
-    return f"{repair}`ralphloop resume {name}` goes on."
+    return f"{repair}{again} goes on."
+
+
+def _clock(moment: float, now: float) -> str:
+    """`at 03:01`, with the day where that is not within this one's hours."""
+    return local(moment, "at %H:%M" if moment - now < DAY_S else "on %Y-%m-%d at %H:%M")
 
 
 def _spent_up(view: LoopView) -> str:

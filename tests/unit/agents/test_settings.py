@@ -91,7 +91,7 @@ def is_spread(inside: str, text: str) -> bool:
 
 def registered(event: str) -> str:
     """What the event runs: the guard is told which one is a prompt."""
-    return ("rl_on=prompt " if event == "UserPromptSubmit" else "") + WANTED.hook
+    return claude.ON.get(event, "") + WANTED.hook
 
 
 def ours_in(data: dict, event: str) -> list[str]:
@@ -179,6 +179,14 @@ def test_an_old_entry_is_replaced_in_its_group_and_not_doubled() -> None:
     new = {"type": "command", "command": WANTED.hook, "timeout": 360, "statusMessage": "mine"}
     assert stop == [GROUP, {"matcher": "x", "hooks": [other, new]}]
     assert done.hooks == "updated"
+
+
+def test_an_entry_that_could_not_wake_a_session_learns_to() -> None:
+    old = {"type": "command", "command": WANTED.hook, "timeout": 20}
+    done = settings.install(json.dumps({"hooks": {"StopFailure": [{"hooks": [old]}]}}), WANTED)
+    ((entry,),) = [group["hooks"] for group in json.loads(done.text)["hooks"]["StopFailure"]]
+    command = "rl_on=wake " + WANTED.hook
+    assert entry == {"type": "command", "command": command, "timeout": 86400, "asyncRewake": True}
 
 
 def test_an_entry_that_the_person_tuned_stays_as_it_is() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from ralphloop.domain.answer import Decision, Need
 from ralphloop.domain.decide import RULES, decide
 from ralphloop.domain.model import (
     AWAITING_APPROVAL,
@@ -22,13 +23,12 @@ from ralphloop.domain.model import (
     SPECUM,
     STALLED,
     WAITING,
-    Decision,
     Limits,
-    Need,
     Task,
     Turn,
 )
 from ralphloop.domain.proof import Results
+from ralphloop.domain.supervision import Supervision
 from unit.domain.build import a_ledger, a_loop, a_stop, look, situation
 
 OPEN, DONE = look("F1", "F2"), look("F1!", "F2!")
@@ -43,6 +43,7 @@ CLAIM = look(Task("F1", "", done=True, verify=["make"]), "F2")
 PROVED = look(Task("F1", "", done=True, verify=["make"]), ledger=a_ledger(F1="proven"))
 ESC = Turn(readable=True, broken_off=INTERRUPTED)
 TYPED = Turn(readable=True, queued=True)
+FULL = Supervision(context=0.7)
 
 
 def spec(**values):
@@ -101,6 +102,9 @@ WINNERS = [
     ("the limit beats the attempts",
      {"work": OPEN, "loop": a_loop(iteration=30, attempts={"F1": 9})}, "limits"),
     ("attempts beat going on", {"work": OPEN, "loop": a_loop(attempts={"F1": 5})}, "limits"),
+    ("the limit beats a hand-over",
+     {"work": OPEN, "loop": AT_LIMIT, "supervision": FULL, "fullness": 1.0}, "limits"),
+    ("a hand-over beats going on", {"work": OPEN, "supervision": FULL, "fullness": 1.0}, "hand_over"),
     ("nothing in the way", {"work": OPEN}, "go_on"),
 ]  # fmt: skip
 

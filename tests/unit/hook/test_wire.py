@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from ralphloop.domain.model import Decision, LoopState
+from ralphloop.domain.answer import Decision
+from ralphloop.domain.model import LoopState
 from ralphloop.hook import wire
 
 FULL = {

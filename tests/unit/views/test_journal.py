@@ -50,6 +50,46 @@ def _in_utc(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         ),
         ({"event": "ask", "task": "F1", "question": "a\nb"}, "ask           task F1, question a b"),
         ({"event": "busy"}, "busy"),
+        (
+            {"event": "session", "session": "s2", "number": 2, "model": "m", "task": "F2"},
+            "session       number 2, task F2, model m, session s2",
+        ),
+        (
+            {
+                "event": "session_end",
+                "number": 2,
+                "code": 1,
+                "signal": None,
+                "verdict": "wait",
+                "error": "529",
+                "cost_usd": 0.5,
+                "tokens": 83000,
+                "duration_s": 125.0,
+            },
+            "session_end   number 2, verdict wait, error 529, exit code 1, 2 min, 83k tokens, $0.50",
+        ),
+        (
+            {"event": "session_end", "reason": "clear", "outcome": "interrupted"},
+            "session_end   reason clear, outcome interrupted",
+        ),
+        (
+            {"event": "session_end", "number": True, "tokens": "x", "cost_usd": -1},
+            "session_end   number True",
+        ),
+        (
+            {"event": "handover", "why": "the context is 71 % full", "task": "F3"},
+            "handover      task F3, the context is 71 % full",
+        ),
+        (
+            {"event": "wait", "until": "2026-01-31T11:00:00.000Z", "why": "rate limit"},
+            "wait          until 2026-01-31 11:00:00, rate limit",
+        ),
+        ({"event": "wait", "until": "", "why": ""}, "wait"),
+        ({"event": "notify", "channel": "bell", "ok": True, "detail": ""}, "notify        bell sent"),
+        (
+            {"event": "notify", "channel": "webhook", "ok": False, "detail": "HTTP 500"},
+            "notify        webhook failed, HTTP 500",
+        ),
     ],
 )
 def test_an_entry_is_one_line(entry: dict[str, Any], shown: str) -> None:

@@ -1,0 +1,84 @@
+"""Starts the supervisor of a loop as a process of its own, and holds the line to it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+
+from ralphloop.cli.errors import UserError
+from ralphloop.cli.here import Here
+from ralphloop.cli.setup import PACKAGE
+from ralphloop.cli.supervise import READY
+from ralphloop.runner.agent_process import end_strays
+from ralphloop.runner.terms import Terms
+from ralphloop.store import supervisor
+from ralphloop.store.lock import BusyError
+from ralphloop.store.loop import LoopFiles
+
+LOG = "run.log"  # in the loop's folder: what the supervisor and the client's own errors say
+
+
+class Supervised:
+    """A loop with its supervisor; the view steers it through this."""
+
+    def __init__(self, loop: LoopFiles, terms: Terms, *, place: Here, cwd: str) -> None:
+        self._loop = loop
+        log = os.open(loop.path(LOG), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        try:
+            self._process = subprocess.Popen(
+                [sys.executable, PACKAGE, "supervise"],
+                cwd=cwd, env=dict(place.env), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log,
+                start_new_session=True,
+            )  # fmt: skip
+        finally:
+            os.close(log)
+        request = {"loop": loop.record.id, "cwd": cwd, "terms": terms.to_json(), "terminal": os.getpid()}
+        self._write(json.dumps(request))
+        self._await_start()
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def _await_start(self) -> None:
+        assert self._process.stdout is not None, "it is a pipe"
+        said = self._process.stdout.readline().decode().strip()
+        self._process.stdout.close()
+        if said == READY:
+            return
+        self._process.wait()
+        if said:
+            raise taken(self._loop)
+        raise UserError(f"the supervisor did not start; {self._loop.path(LOG)} says why.")
+
+    def send(self, word: str) -> None:
+        """As `views.live.controls.Driver` wants it."""
+        with contextlib.suppress(OSError):  # a supervisor that is gone shows as ended
+            self._write(word)
+
+    @property
+    def ended(self) -> bool:
+        return self._process.poll() is not None
+
+    def wait(self) -> int:
+        code = self._process.wait()
+        if code:  # it may have been killed together with the process that watches over the client
+            with contextlib.suppress(BusyError), supervisor.lock(self._loop):
+                end_strays(self._loop.kept)
+        return code
+
+    def _write(self, line: str) -> None:
+        assert self._process.stdin is not None, "it is a pipe"
+        self._process.stdin.write(line.encode() + b"\n")
+        self._process.stdin.flush()
+
+
+def taken(loop: LoopFiles) -> UserError:
+    name, holder = loop.record.name, supervisor.last(loop)
+    return UserError(
+        f"{name} is driven already, by process {holder.pid}; `ralphloop watch {name}` shows it, "
+        f"`ralphloop pause {name}` lets it stop."
+    )

@@ -1,0 +1,41 @@
+"""The command `watch`: a loop on the screen while it works, whoever drives it; it never writes."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+
+from ralphloop.cli.here import here, pick
+from ralphloop.cli.output import say
+from ralphloop.views import terminal
+from ralphloop.views.live.clock import clock
+from ralphloop.views.live.show import OVER, once, show
+from ralphloop.views.snapshot import state_of, view_of
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("name", metavar="NAME", nargs="?", help="a loop's name, id or the start of its id")
+    parser.add_argument("--plain", action="store_true", help="plain lines, also in a terminal")
+    parser.add_argument("--once", action="store_true", help="show it as it is now, and leave")
+    parser.epilog = """\
+examples:
+  ralphloop watch
+  ralphloop watch shop --plain
+  ralphloop watch shop --once
+
+`q` leaves; the loop goes on. Without a terminal, with TERM=dumb or without the package rich: plain lines.
+"""
+
+
+def run(args: argparse.Namespace) -> int:
+    loop = pick(here(writes=False), args.name)
+    if args.once:
+        once(loop, env=os.environ, lines=args.plain)
+        return 0
+    was_live = state_of(loop).live
+    if show(loop, env=os.environ, lines=args.plain) == OVER:
+        width, rows = shutil.get_terminal_size((terminal.WIDTH, terminal.ROWS))
+        now, view = clock(os.environ)(), view_of(loop)
+        say(*terminal.blocks([view], now=now, width=width, rows=rows - 3, table=not was_live))
+    return 0

@@ -1,0 +1,224 @@
+"""One commit for each task that was closed, on the loop's branch and on no other."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from ralphloop.domain.committed import proof, reopened, waiting
+from ralphloop.domain.ledger import Ledger, name_tasks
+from ralphloop.domain.model import PROVEN, Task
+from ralphloop.domain.prompt import line
+from ralphloop.evidence import commit_text, record
+from ralphloop.evidence.commit_text import Trailers
+from ralphloop.evidence.git import GitError
+from ralphloop.evidence.tree import folder_for
+from ralphloop.evidence.worktree import HEADS, CommitError, Index, RefusedError, Worktree
+from ralphloop.store import tasks
+from ralphloop.store.loop import LoopFiles
+
+__all__ = ["CommitError", "catch_up", "prepare"]
+
+BUDGET_S = 40.0  # in one stop: the client waits that much longer than checks may take
+PREPARE_S = 120.0
+LOOK_BACK = 200  # commits among which one that the ledger does not know of is looked for
+TRIES = 3
+SHOWN = 10
+# in the project's folder: what git never sees, and lists that go into the first commit
+RUN, LISTS = ".ralph/run/", ".ralph/loops/"
+
+
+def prepare(root: str, env: Mapping[str, str], *, branch: str, lists: Iterable[str] = ()) -> str:
+    """Make sure that commits can be made, on this branch or on the one that is checked out; its name.
+    `lists` are folders of a task list, which may differ from the last commit."""
+    try:
+        place = Worktree(root, env, budget_s=PREPARE_S)
+        place.must_be_settled()
+        _must_have_author(place)
+        _must_be_clean(place, root, lists)
+        return _switch(place, branch) if branch else _checked_out(place)
+    except RefusedError as error:
+        raise CommitError(f"{error}. {error.cure}") from error
+    except GitError as error:
+        raise CommitError(f"git: {error}") from error
+
+
+def _must_have_author(place: Worktree) -> None:
+    try:
+        for name in ("GIT_AUTHOR_IDENT", "GIT_COMMITTER_IDENT"):
+            place.git.out("var", name)
+    except GitError as error:
+        how = "set `git config user.name` and `git config user.email`"
+        raise CommitError(f"git does not know who commits: {how}.") from error
+
+
+def _must_be_clean(place: Worktree, root: str, lists: Iterable[str]) -> None:
+    own = [os.path.join(root, RUN), os.path.join(root, LISTS), *lists]
+    free = tuple(os.path.relpath(os.path.realpath(path), os.path.realpath(place.top)) + "/" for path in own)
+    status = ("status", "--porcelain", "-z", "--no-renames", "--untracked-files=all")
+    rows = place.git.out(*status, "--ignore-submodules=dirty").split("\0")
+    dirty = [f"{line(row[3:], 120)} ({_kind(row)})" for row in rows if row and not row[3:].startswith(free)]
+    if not dirty:
+        return
+    more = f" and {len(dirty) - SHOWN} more" if len(dirty) > SHOWN else ""
+    told = ", ".join(dirty[:SHOWN]) + more
+    raise CommitError(f"the work tree is not clean: {told}. Commit, stash or ignore these files first.")
+
+
+def _kind(row: str) -> str:
+    if row.startswith("??"):
+        return "untracked"
+    return "changed" if row[1] != " " else "staged"
+
+
+def _checked_out(place: Worktree) -> str:
+    found = place.branch
+    if not found:
+        raise CommitError("HEAD is detached: switch to a branch first, or name one with --branch.")
+    return found
+
+
+def _switch(place: Worktree, branch: str) -> str:
+    """The branch, made from HEAD if there is none of this name."""
+    git = place.git
+    if branch[:1] == "-" or branch == "HEAD" or git.ask("check-ref-format", HEADS + branch) is None:
+        raise CommitError(f"{line(branch, 60)!r} is no name for a branch: choose another one.")
+    if place.branch == branch:
+        return branch
+    if place.end_of(branch):
+        taken = git.ask("for-each-ref", "--format=%(worktreepath)", HEADS + branch)
+        if taken:
+            raise CommitError(f"the branch {branch} is checked out in {taken}: run it there.")
+        git.out("switch", "--quiet", "--no-guess", branch)
+    else:
+        git.out("switch", "--quiet", "--no-track", "--create", branch)
+    return branch
+
+
+class Due(NamedTuple):
+    """A closed task, the proof that the ledger has of it, and the commit of an earlier proof."""
+
+    task: Task
+    proof: str
+    about: Trailers
+    former: str
+
+
+def catch_up(loop: LoopFiles, *, cwd: str, env: Mapping[str, str]) -> str:
+    """Commit every closed task that has no commit for its present proof. What must be put right before that
+    can be done, in words for the agent, or nothing. BusyError and OSError come from the loop's own files."""
+    terms = loop.record.supervision
+    due = _due(loop) if terms is not None and terms.branch else []
+    if terms is None or not due:
+        return ""
+    about = {"branch": terms.branch, "tasks": [one.task.id for one in due]}
+    try:
+        loop.make()  # the agent may have taken away what hides our own files from git
+        place = Worktree(folder_for(loop.record.root, cwd), env, budget_s=BUDGET_S)
+        made = _commit(place, due, branch=terms.branch)
+    except RefusedError as error:
+        loop.journal("commit_refused", why=str(error), **about)
+        return f"ralphloop did not commit: {line(str(error), 120)}. {error.cure}"
+    except (CommitError, GitError, OSError) as error:
+        loop.journal("commit_failed", why=str(error), **about)
+        return ""
+    _note(loop, due, made=made, branch=terms.branch)
+    return ""
+
+
+def _due(loop: LoopFiles) -> list[Due]:
+    """In the list's order; a list that cannot be read now is looked at again at the next stop."""
+    with loop.lock():
+        ledger = loop.load_ledger()
+        again = reopened(ledger)
+        for name in again:
+            ledger.drop(name, "committed")
+        if again:
+            loop.save_ledger(ledger)
+    wanted = set(waiting(ledger))
+    try:
+        listed = tasks.parse_source(loop.record) if wanted else None
+    except ValueError:
+        return []
+    if listed is None:
+        return []
+    name_tasks(listed, ledger)
+    known = record.entries(loop)
+    return [_one(task, loop=loop, ledger=ledger, known=known) for task in listed.tasks if task.id in wanted]
+
+
+def _one(task: Task, *, loop: LoopFiles, ledger: Ledger, known: Sequence[record.Entry]) -> Due:
+    facts = ledger.tasks[task.id]
+    why = proof(facts)
+    shown = _evidence(task, why, known) if facts.get("state") == PROVEN else why
+    about = commit_text.trailers(task.id, loop_id=loop.record.id, evidence=shown)
+    return Due(task, why, about, facts.get("commit", ""))
+
+
+def _evidence(task: Task, last: str, known: Sequence[record.Entry]) -> str:
+    """The runs that prove it: of each of its commands the last green one, up to the one in the ledger."""
+    places = [place for place, entry in enumerate(known) if entry.id == last]
+    before = known[: places[-1] + 1] if places else ()
+    green = {entry.command: entry.id for entry in before if entry.green and entry.command in task.verify}
+    return ", ".join(sorted({*green.values(), last}))
+
+
+def _commit(place: Worktree, due: Sequence[Due], *, branch: str) -> dict[str, str]:
+    """The commit of each task. Another process may commit at the same time: who comes second looks again."""
+    for _ in range(TRIES):
+        _must_be_in_order(place, branch)
+        head = place.end_of(branch)
+        made = _made_before(place, due, head=head)
+        with Index(place) as index:
+            tree, last = index.take_all(), head
+            for one in due:
+                if one.task.id not in made:
+                    message = commit_text.message(one.task, one.about)
+                    last = made[one.task.id] = place.write(tree, message, parent=last)
+            if last == head or _moved(place, branch, old=head, new=last):
+                index.publish()
+                return made
+    raise CommitError(f"the branch {branch} moved meanwhile, again and again")
+
+
+def _must_be_in_order(place: Worktree, branch: str) -> None:
+    place.must_be_settled()
+    place.must_be_on(branch)
+
+
+def _moved(place: Worktree, branch: str, *, old: str, new: str) -> bool:
+    """False if somebody else was faster."""
+    _must_be_in_order(place, branch)
+    try:
+        place.move(branch, old=old, new=new)
+    except GitError:
+        if place.end_of(branch) == old:
+            raise
+        return False
+    return True
+
+
+def _made_before(place: Worktree, due: Sequence[Due], *, head: str) -> dict[str, str]:
+    """Commits that a run before this one made, and was ended before it could note them."""
+    history = place.history(head, LOOK_BACK + len(due))
+    ages = {commit: age for age, (commit, _) in enumerate(history)}
+    found = {commit_text.read(message): commit for commit, message in reversed(history)}
+    return {
+        one.task.id: found[one.about]
+        for one in due
+        if one.about in found and ages[found[one.about]] < ages.get(one.former, len(ages))
+    }
+
+
+def _note(loop: LoopFiles, due: Sequence[Due], *, made: Mapping[str, str], branch: str) -> None:
+    """Tell the ledger; a task that moved on meanwhile gets its next commit at the next stop."""
+    with loop.lock():
+        ledger = loop.load_ledger()
+        for one in due:
+            ledger.note(one.task.id, commit=made[one.task.id], committed=one.proof)
+        loop.save_ledger(ledger)
+    for one in due:
+        loop.journal(
+            "commit", task=one.task.id, commit=made[one.task.id], branch=branch, evidence=one.about.evidence
+        )

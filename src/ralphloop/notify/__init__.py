@@ -1,0 +1,1 @@
+"""Tells the person that a loop ended or needs them: desktop, bell, webhook."""

@@ -1,0 +1,148 @@
+"""What the person is told when a loop ends or needs them: one message for every way of telling."""
+
+from __future__ import annotations
+
+import os
+import re
+import unicodedata
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+from ralphloop.config import END, PERSON
+from ralphloop.domain import model
+from ralphloop.domain.limits import duration
+from ralphloop.domain.model import LoopState
+from ralphloop.domain.prompt import cut, turns
+from ralphloop.domain.worklist import Worklist
+from ralphloop.evidence.mask import mask
+from ralphloop.store.shelf import Record
+
+ASKED = "asked"  # no outcome: the agent asked about one task, and the loop goes on
+TITLE_MAX, BODY_MAX = 120, 600
+QUESTIONS = 3  # that a body has room for
+
+# what a loop can come to -> on which occasion that is, and how it is said; what is not here is not told
+TOLD = {
+    model.COMPLETE: (END, "%s is complete"),
+    model.LIMIT: (END, "%s has reached its limit"),
+    model.BUDGET: (END, "%s has used up its budget"),
+    model.STALLED: (END, "%s is stalled"),
+    model.CAPPED: (END, "%s was ended by the client"),
+    model.FAILED: (END, "%s failed"),
+    model.CORRUPT: (END, "%s has a corrupt file"),
+    model.INTERRUPTED: (END, "%s was interrupted"),
+    model.NEEDS_INPUT: (PERSON, "%s needs your answer"),
+    model.NEEDS_APPROVAL: (PERSON, "%s needs your approval"),
+    model.AWAITING_APPROVAL: (PERSON, "%s awaits your approval"),
+    ASKED: (PERSON, "%s asks you something"),
+}
+_ABSOLUTE = re.compile(r"(?<![\w.:/~…-])/(?:[^\s/'\"`]+/)+([^\s/'\"`]+)")
+
+
+class Message(NamedTuple):
+    kind: str
+    title: str
+    body: str
+    facts: dict[str, Any]  # about the loop, for a program
+
+
+def message_of(
+    record: Record, state: LoopState, work: Worklist | None, *, about: str, task: str = ""
+) -> Message | None:
+    """What there is to say about this loop; None for what is not told."""
+    if about not in TOLD:
+        return None
+    kind, title = TOLD[about]
+    questions = _questions(work, task)
+    facts = {
+        "loop": record.id,
+        "name": record.name,
+        "project": os.path.basename(record.root),
+        "layout": record.layout,
+        "about": about,
+        "state": state.state,
+        "outcome": state.outcome,
+        "detail": state.detail,
+        "iteration": state.iteration,
+        "max_iterations": int(record.limits.iterations),
+        "elapsed_s": round(state.elapsed_s),
+        "done": work.closed if work is not None else None,
+        "total": work.total if work is not None else None,
+        "questions": [{"task": name, "text": text} for name, text in questions],
+    }
+    told = [_figures(record, state, work), *_why(state, about), *_asked(questions), _how(record, about)]
+    return Message(kind, "ralphloop: " + title % record.name, " ".join(filter(None, told)), facts)
+
+
+def trial(name: str) -> Message:
+    """What `notify --test` sends."""
+    body = "This is a test: you would be told so that a loop has ended or needs you."
+    return Message(END, f"ralphloop: a test from {name}", body, {"about": "test", "project": name})
+
+
+def _figures(record: Record, state: LoopState, work: Worklist | None) -> str:
+    """It begins with a digit or a letter: no program takes it for an option."""
+    parts = [f"{work.closed}/{work.total} done"] if work is not None else []
+    parts.append("iteration " + turns(state.iteration, record.limits.iterations, "/"))
+    return ", ".join([*parts, duration(state.elapsed_s)]) + "."
+
+
+def _why(state: LoopState, about: str) -> list[str]:
+    is_said = about in (ASKED, model.NEEDS_INPUT, model.COMPLETE) or about != state.outcome
+    return [] if is_said or not state.detail else [state.detail.rstrip(".") + "."]
+
+
+def _questions(work: Worklist | None, task: str) -> list[tuple[str, str]]:
+    asked = work.asked if work is not None else []
+    return [(name, text) for name, text in asked if task in ("", name)][:QUESTIONS]
+
+
+def _asked(questions: Iterable[tuple[str, str]]) -> list[str]:
+    return [f"{cut(name, 40)}: {cut(text, 200)}" for name, text in questions]
+
+
+def _how(record: Record, about: str) -> str:
+    name = record.name
+    if about in (ASKED, model.NEEDS_INPUT):
+        return "`ralphloop answer ID TEXT` answers."
+    if about == model.NEEDS_APPROVAL:
+        return f"`ralphloop approve {name}` shows the checks."
+    return "" if about == model.COMPLETE else f"`ralphloop status {name}` tells what to do."
+
+
+def tidied(message: Message, *, root: str, home: str, secrets: Iterable[str]) -> Message:
+    """The message as it may leave the machine: no secrets, no full paths, nothing that a terminal obeys."""
+    hidden = list(secrets)
+
+    def tidy(text: str) -> str:
+        return plain(_near(mask(text, hidden), root=root, home=home))
+
+    return Message(
+        message.kind,
+        cut(tidy(message.title), TITLE_MAX),
+        cut(tidy(message.body), BODY_MAX),
+        {name: _each(value, tidy) for name, value in message.facts.items()},
+    )
+
+
+def _each(value: Any, tidy: Callable[[str], str]) -> Any:
+    if isinstance(value, str):
+        return cut(tidy(value), BODY_MAX)
+    if isinstance(value, dict):
+        return {name: _each(part, tidy) for name, part in value.items()}
+    return [_each(part, tidy) for part in value] if isinstance(value, list) else value
+
+
+def plain(text: str) -> str:
+    """One line of what can be seen."""
+    seen = (" " if ch.isspace() else ch for ch in text if ch.isspace() or unicodedata.category(ch)[0] != "C")
+    return " ".join("".join(seen).split())
+
+
+def _near(text: str, *, root: str, home: str) -> str:
+    """Paths from the project, or only their last part."""
+    for folder in (root, os.path.realpath(root)):
+        text = text.replace(folder.rstrip("/") + "/", "") if folder.strip("/") else text
+    if home.strip("/"):
+        text = text.replace(home.rstrip("/") + "/", "~/")
+    return _ABSOLUTE.sub(r"…/\1", text)

@@ -1,0 +1,99 @@
+"""Sends a message in every way that the settings name; one that fails is noted and changes nothing."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import NamedTuple
+
+from ralphloop import config
+from ralphloop.config import BELL, DESKTOP, Config
+from ralphloop.domain.ledger import name_tasks, settle
+from ralphloop.domain.survey import survey
+from ralphloop.domain.worklist import Worklist
+from ralphloop.evidence.mask import secrets
+from ralphloop.notify import bell, desktop, message, webhook
+from ralphloop.notify.errors import NotSentError
+from ralphloop.notify.message import Message
+from ralphloop.store import tasks
+from ralphloop.store.loop import LoopFiles
+
+CONFIG = "config"  # stands for a way of telling where the settings cannot be read
+
+
+class Sent(NamedTuple):
+    channel: str
+    ok: bool
+    detail: str
+
+
+def tell(loop: LoopFiles, about: str, *, env: Mapping[str, str], task: str = "", pid: int = 0) -> list[Sent]:
+    """Tell the person what a loop has come to, if they want to know; the journal says how that went. `pid` is
+    a process in the terminal whose bell may ring."""
+    try:
+        settings = config.load(loop.record.root, env)
+    except config.ConfigError as error:
+        sent = [Sent(CONFIG, False, str(error))]
+    else:
+        told = about_loop(loop, about, task=task)
+        if told is None or told.kind not in settings.get("notify_on"):
+            return []
+        sent = send(told, settings, root=loop.record.root, env=env, pid=pid)
+    _note(loop, sent)
+    return sent
+
+
+def about_loop(loop: LoopFiles, about: str, *, task: str = "") -> Message | None:
+    state = loop.load()
+    if state is None:
+        return None
+    return message.message_of(loop.record, state, _work(loop), about=about, task=task)
+
+
+def send(told: Message, settings: Config, *, root: str, env: Mapping[str, str], pid: int = 0) -> list[Sent]:
+    hidden = [*secrets(env), *filter(None, (settings.get("webhook_token"), settings.get("webhook_url")))]
+    clean = message.tidied(told, root=root, home=env.get("HOME") or os.path.expanduser("~"), secrets=hidden)
+    return [_through(channel, clean, settings, env=env, pid=pid) for channel in settings.get("notify")]
+
+
+def _through(channel: str, told: Message, settings: Config, *, env: Mapping[str, str], pid: int) -> Sent:
+    try:
+        if channel == DESKTOP:
+            detail = desktop.show(told, env)
+        elif channel == BELL:
+            detail = bell.ring(env, pid=pid)
+        else:
+            detail = webhook.post(told, _hook(settings))
+    except NotSentError as error:
+        return Sent(channel, False, message.plain(str(error)))
+    except OSError as error:
+        return Sent(channel, False, message.plain(error.strerror or type(error).__name__))
+    return Sent(channel, True, detail)
+
+
+def _hook(settings: Config) -> webhook.Hook:
+    url = settings.get("webhook_url")
+    if not url:
+        raise NotSentError("webhook_url is not set")
+    return webhook.Hook(url, settings.get("webhook_format"), settings.get("webhook_token") or "")
+
+
+def _work(loop: LoopFiles) -> Worklist | None:
+    try:
+        listed = tasks.parse_source(loop.record)
+    except (ValueError, OSError):
+        return None
+    ledger = loop.load_ledger()
+    name_tasks(listed, ledger)
+    settle(listed, ledger)
+    return survey(listed, ledger)
+
+
+def _note(loop: LoopFiles, sent: list[Sent]) -> None:
+    """The project may be gone by now, which is no reason to fail."""
+    with suppress(OSError):
+        for done in sent:
+            loop.journal("notify", **done._asdict())
+            if not done.ok:
+                loop.log(f"notify {done.channel} failed: {done.detail}")

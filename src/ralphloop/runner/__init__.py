@@ -1,0 +1,1 @@
+"""Drives fresh sessions of a client: processes, events, and what comes after each session."""

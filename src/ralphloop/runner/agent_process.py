@@ -1,0 +1,295 @@
+"""The supervisor's side of a running client: its output by lines, and a sure end of all that it started."""
+
+from __future__ import annotations
+
+import binascii
+import contextlib
+import json
+import os
+import secrets
+import selectors
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import IO, Any, NamedTuple
+
+from ralphloop.runner import stray
+
+GUARDIAN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "guardian.py")
+INTERRUPT, TERMINATE, KILL = "interrupt", "terminate", "kill"
+MARK = "RALPHLOOP_GUARDED"  # by it a process is known whose guardian was killed
+
+LINE_MAX = 16 * 1024 * 1024
+CHUNK = 64 * 1024
+READS = 64  # at a time; a client that writes without end must not keep the supervisor from everything else
+START_S = 30.0
+# The guardian ends what it watches over within about four seconds.
+CLOSING_S = 8.0
+EXIT_S = 5.0
+
+_LOST = (
+    "ralphloop: the process that watched over the agent was killed, and the agent with it. "
+    "Perhaps the system did that for want of memory.\n"
+)
+
+
+class AgentStartError(Exception):
+    """The client could not be started; the message says what to do."""
+
+
+class Ending(NamedTuple):
+    """How a client ended: by an exit code or a signal; by neither if its guardian was killed."""
+
+    code: int | None
+    signal: int | None
+    stderr: str  # the last of it
+
+
+class Lines:
+    """Bytes as they come, to whole lines; one above the limit is dropped."""
+
+    def __init__(self, limit: int = LINE_MAX) -> None:
+        self._limit = limit
+        self._part = bytearray()
+        self._is_too_long = False
+
+    def add(self, data: bytes) -> list[bytes]:
+        *whole, rest = data.split(b"\n")
+        lines = []
+        for piece in whole:
+            self._extend(piece)
+            lines += [] if self._is_too_long else [bytes(self._part)]
+            self._part.clear()
+            self._is_too_long = False
+        self._extend(rest)
+        return lines
+
+    def rest(self) -> list[bytes]:
+        """The last line, if no newline ended it."""
+        return [bytes(self._part)] if self._part else []
+
+    def _extend(self, piece: bytes) -> None:
+        self._is_too_long = self._is_too_long or len(self._part) + len(piece) > self._limit
+        if self._is_too_long:
+            self._part.clear()
+        else:
+            self._part += piece
+
+
+class Pipe:
+    """The reading end of a pipe that never makes us wait; closed once its end was seen."""
+
+    def __init__(self, handle: int) -> None:
+        os.set_blocking(handle, False)
+        self.handle = handle
+        self.is_open = True
+
+    def read(self) -> bytes:
+        """What is there now, at most so much at a time."""
+        data = bytearray()
+        for _ in range(READS if self.is_open else 0):
+            try:
+                some = os.read(self.handle, CHUNK)
+            except BlockingIOError:
+                break
+            if not some:
+                self.close()
+                break
+            data += some
+        return bytes(data)
+
+    def close(self) -> None:
+        if self.is_open:
+            self.is_open = False
+            os.close(self.handle)
+
+
+class AgentProcess:
+    """A client behind its guardian. When this process is gone, however that came, so is the client soon."""
+
+    def __init__(
+        self, words: Sequence[str], *, cwd: str, env: Mapping[str, str], prompt: str, owner: str = ""
+    ) -> None:
+        if os.name != "posix":
+            raise AgentStartError("ralphloop run needs a POSIX system: use Linux, macOS or WSL")
+        self.pid: int | None = None
+        self.ended: Ending | None = None
+        self._mark = f"{owner}:{os.getpid()}.{secrets.token_hex(8)}"
+        self._born: str | None = None
+        self._lines = Lines()
+        self._said = Lines()
+        self._result: dict[str, Any] | None = None
+        try:
+            self._start(list(words), str(cwd), env, prompt)
+        except OSError as error:
+            raise AgentStartError(f"the agent cannot be started: {error}") from error
+
+    def handles(self) -> list[int]:
+        """Descriptors that become readable when `take` has something to do; none once it has ended."""
+        return [pipe.handle for pipe in (self._output, self._reports) if pipe.is_open]
+
+    def take(self) -> list[bytes]:
+        """The lines that the client has written since, without waiting; then look whether it has ended.
+
+        Only after a killed guardian this takes a moment, in which what it left is ended.
+        """
+        lines = self._lines.add(self._output.read())
+        for line in self._said.add(self._reports.read()):
+            self._result = _object(line)
+        if self.ended is None and not self._reports.is_open:
+            lines += self._finish()
+        return lines
+
+    def send(self, word: str) -> None:
+        """`interrupt`, `terminate` or `kill`, to the client and all that it started."""
+        if not self._control.closed:
+            with contextlib.suppress(BrokenPipeError):  # it has ended, as `take` will tell
+                os.write(self._control.fileno(), word.encode() + b"\n")
+
+    def close(self) -> None:
+        """Whatever happens, nothing of it is left; output that nobody took is lost."""
+        self._control.close()
+        deadline = time.monotonic() + CLOSING_S
+        while self.ended is None:
+            left_s = deadline - time.monotonic()
+            if left_s <= 0:
+                self._guardian.kill()
+            _wait(self.handles(), max(left_s, 1.0))
+            self.take()
+
+    def _start(self, words: list[str], cwd: str, env: Mapping[str, str], prompt: str) -> None:
+        reading, writing = os.pipe()
+        self._output = Pipe(reading)
+        try:
+            with tempfile.TemporaryFile() as file:  # has no name, so that nothing can leave it behind
+                file.write(prompt.encode("utf-8", "replace"))
+                file.seek(0)
+                self._guardian = _guardian(file.fileno(), writing)
+                request = {
+                    "words": words, "cwd": cwd, "env": {**env, MARK: self._mark},
+                    "prompt": file.fileno(), "output": writing,
+                }  # fmt: skip
+        except BaseException:
+            self._output.close()
+            raise
+        finally:
+            os.close(writing)
+        self._control: IO[bytes] = _there(self._guardian.stdin)
+        self._reports = Pipe(os.dup(_there(self._guardian.stdout).fileno()))
+        _there(self._guardian.stdout).close()
+        try:
+            _write(self._control.fileno(), json.dumps(request).encode() + b"\n")
+            self._await_start(words[0], cwd)
+        except BaseException:
+            self.close()
+            raise
+
+    def _await_start(self, program: str, cwd: str) -> None:
+        deadline = time.monotonic() + START_S
+        said: list[bytes] = []
+        while not said and self._reports.is_open and time.monotonic() < deadline:
+            _wait([self._reports.handle], max(0.0, deadline - time.monotonic()))
+            said = self._said.add(self._reports.read())
+        first = _object(said[0]) if said else {}
+        if "failed" in first:
+            self._result = first
+            raise AgentStartError(_why(first, program, cwd))
+        if not isinstance(first.get("pid"), int):
+            raise AgentStartError(
+                f"{program} was not started: the process that watches over it did not answer. Try again."
+            )
+        self.pid = first["pid"]
+        self._born = stray.born(first["pid"])
+        for line in said[1:]:  # a short life: it is over already
+            self._result = _object(line)
+
+    def _finish(self) -> list[bytes]:
+        """The guardian is gone, and by its word all that it watched over; without that word we see to it."""
+        try:
+            self._guardian.wait(EXIT_S)
+        except subprocess.TimeoutExpired:
+            self._guardian.kill()
+            self._guardian.wait()
+        if self._result is None:
+            stray.end(self.pid, born=self._born, mark=f"{MARK}={self._mark}")
+        lines = self._lines.add(self._output.read()) + self._lines.rest()
+        self._output.close()  # somebody who got away may hold it open
+        self._control.close()
+        self.ended = _ending(self._result)
+        return lines
+
+
+def end_strays(owner: str) -> None:
+    """End what clients of this owner left whose supervisor and guardian were both killed: a client dies with
+    its guardian, what it had started does not."""
+    stray.end(None, born=None, mark=f"{MARK}={owner}:")
+
+
+class Ladder:
+    """Ends a client that does not want to: interrupt, terminate, kill, with time to obey between them."""
+
+    def __init__(self, send: Callable[[str], None], *, graces_s: tuple[float, float] = (5.0, 5.0)) -> None:
+        self._send = send
+        self._steps = [(INTERRUPT, graces_s[0]), (TERMINATE, graces_s[1]), (KILL, 0.0)]
+        self._due: float | None = None
+
+    def step(self, now: float) -> float | None:
+        """Say the next word if its time has come; the seconds until the one after it, None after the last."""
+        while self._steps and (self._due is None or now >= self._due):
+            word, grace_s = self._steps.pop(0)
+            self._send(word)
+            self._due = now + grace_s
+        return self._due - now if self._steps and self._due is not None else None
+
+
+def _guardian(prompt: int, output: int) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [sys.executable or "python3", "-I", "-S", "-X", "utf8", GUARDIAN],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+        bufsize=0, cwd="/", pass_fds=(prompt, output), start_new_session=True,
+    )  # fmt: skip
+
+
+def _why(failure: dict[str, Any], program: str, cwd: str) -> str:
+    number = failure.get("errno") or 0
+    reason = os.strerror(number) if number else "a zero byte in what it was to be given"
+    if failure["failed"] == "folder":
+        return f"{program} cannot be started in {cwd}: {reason}"
+    return f"{program} cannot be started: {reason}. Is it installed, and found on PATH?"
+
+
+def _ending(result: dict[str, Any] | None) -> Ending:
+    if result is None:
+        return Ending(None, None, _LOST)
+    try:
+        tail = binascii.a2b_base64(result.get("tail") or "")
+    except ValueError:
+        tail = b""
+    return Ending(result.get("code"), result.get("signal"), tail.decode("utf-8", "replace"))
+
+
+def _object(line: bytes) -> dict[str, Any]:
+    try:
+        value = json.loads(line)
+    except ValueError:
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _there(file: IO[bytes] | None) -> IO[bytes]:
+    assert file is not None
+    return file
+
+
+def _write(handle: int, data: bytes) -> None:
+    while data:
+        data = data[os.write(handle, data) :]
+
+
+def _wait(handles: list[int], timeout_s: float) -> None:
+    with selectors.DefaultSelector() as selector:
+        for handle in handles:
+            selector.register(handle, selectors.EVENT_READ)
+        selector.select(timeout_s)

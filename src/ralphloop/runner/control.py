@@ -1,0 +1,59 @@
+"""What a supervisor is told while it works: words from the command that started it, and signals."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+from collections.abc import Iterable
+
+from ralphloop.runner.agent_process import Lines, Pipe
+
+PAUSE, GO, SKIP_TASK, SKIP_WAIT = "pause", "go", "skip-task", "skip-wait"
+DETACH, INTERRUPT, KILL = "detach", "interrupt", "kill"
+GONE = "gone"  # the other end is closed, and nobody said that this may go on alone
+WORDS = (PAUSE, GO, SKIP_TASK, SKIP_WAIT, DETACH, INTERRUPT, KILL)
+
+STEP_S = 1.0  # how often a supervisor looks around when nothing happens
+
+
+class Control:
+    """A second interrupt is a kill, whoever sent them."""
+
+    def __init__(self, handle: int, *, detached: bool = False) -> None:
+        self.detached = detached
+        self._words = Pipe(handle)
+        self._lines = Lines()
+        self._signals = Pipe(_signals())
+        self._interrupts = 0
+
+    def wait(self, others: Iterable[int] = (), *, seconds: float = STEP_S) -> None:
+        """Until somebody says something, or the time is over."""
+        own = [pipe.handle for pipe in (self._words, self._signals) if pipe.is_open]
+        select.select([*own, *others], [], [], max(0.0, seconds))
+
+    def take(self) -> list[str]:
+        """What came in since."""
+        said = [INTERRUPT for number in self._signals.read() if number in (signal.SIGINT, signal.SIGTERM)]
+        was_open = self._words.is_open
+        words = [line.decode("utf-8", "replace").strip() for line in self._lines.add(self._words.read())]
+        said += [word for word in words if word in WORDS]
+        self.detached = self.detached or DETACH in said
+        if was_open and not self._words.is_open and not self.detached:
+            said.append(GONE)
+        return [self._counted(word) for word in said]
+
+    def _counted(self, word: str) -> str:
+        self._interrupts += word == INTERRUPT
+        return KILL if word == INTERRUPT and self._interrupts > 1 else word
+
+
+def _signals() -> int:
+    """A descriptor with the number of each signal that arrives; a terminal that hangs up ends nothing."""
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+    signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: None)
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    return reading

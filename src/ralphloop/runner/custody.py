@@ -1,0 +1,221 @@
+"""A loop while a supervisor has charge of it: every change of its state between two sessions."""
+
+from __future__ import annotations
+
+import os
+import time
+import uuid
+from collections.abc import Callable
+from typing import NamedTuple
+
+from ralphloop.domain import jsontext, limits
+from ralphloop.domain.model import (
+    CANCELLED,
+    ENDED,
+    INTERRUPTED,
+    PAUSED,
+    RATE_LIMITED,
+    LoopState,
+)
+from ralphloop.domain.supervision import Supervision
+from ralphloop.runner.judge import Session, Verdict
+from ralphloop.runner.terms import Terms
+from ralphloop.store import arming, tasks
+from ralphloop.store.loop import CANCEL, PAUSE, LoopFiles, iso
+from ralphloop.store.tasks import Reading
+
+LOCK_S = 60.0  # a stop holds the lock for moments, and nobody waits for us
+
+# The text that a session begins with.
+Compose = Callable[[LoopFiles, LoopState, Reading], str]
+
+
+class Begun(NamedTuple):
+    """A session that is recorded as the loop's owner and not yet started."""
+
+    session: str
+    model: str
+    task: str
+    prompt: str
+    time_left_s: float
+    journal_at: int
+
+
+class Custody:
+    def __init__(self, loop: LoopFiles, terms: Terms, *, compose: Compose) -> None:
+        self.loop = loop
+        self.terms = terms
+        self._compose = compose
+        self._first = terms.session
+
+    def state(self) -> LoopState:
+        state = self.loop.load()
+        if state is None:
+            raise OSError(f"the state of {self.loop.record.name} cannot be read")
+        return state
+
+    @property
+    def is_live(self) -> bool:
+        """Whether the loop goes on, as far as anybody has said until now."""
+        return self.state().live and not self.loop.request()
+
+    def begin(self, number: int, *, reason: str = "") -> Begun | None:
+        """Make a new session the owner; None if the loop rests, or nothing in it can be worked on. `reason`
+        is a text that the rules have sent already."""
+        with self.loop.lock(wait_s=LOCK_S):
+            self.loop.record = self.loop.shelf.fresh(
+                self.loop.record
+            )  # limits and approvals may have changed
+            state = self.state()
+            if not self._goes_on(state):
+                return None
+            reading = tasks.read_work(self.loop, state, now=time.time())
+            work = reading.work
+            if not reason and (work is None or (work.phase == "execution" and not work.next)):
+                self.loop.save(state)
+                return None
+            terms = self._supervision(work.next[0].model if work is not None and work.next else "")
+            self.loop.record.supervision = terms
+            text = reason or self._compose(self.loop, state, reading)
+            given = [item.id for item in work.next] if work is not None else []
+            session, self._first = self._first or str(uuid.uuid4()), ""
+            state.current = given[0] if given else state.current
+            arming.hand_on(self.loop, state, session=session, terms=terms, batch=given)
+            begun = Begun(
+                session, terms.model, state.current, text, self._time_left_s(state), self._journal_size()
+            )
+            self.loop.journal(
+                "session", session=session, number=number, model=terms.model, task=state.current
+            )
+        return begun
+
+    def _goes_on(self, state: LoopState) -> bool:
+        """Whether the loop is under way, once a cancel or pause that somebody asked for has been obeyed."""
+        request, who = self.loop.requested()
+        if request and state.state != ENDED:
+            to = (ENDED, CANCELLED, "cancelled") if request == CANCEL else (PAUSED, INTERRUPTED, "paused")
+            self._close(state, to[0], to[1], f"{to[2]} by {who}")
+        return state.live
+
+    def _supervision(self, model: str) -> Supervision:
+        terms = self.terms
+        return Supervision(
+            batch=terms.batch,
+            branch=terms.branch,
+            context=terms.context,
+            model=model or terms.model,
+            usual_model=terms.model,
+        )
+
+    def _time_left_s(self, state: LoopState) -> float:
+        """Waits do not count: the state says since when the loop is running."""
+        used = state.elapsed_s + (max(0.0, time.time() - state.seen_at) if state.seen_at else 0.0)
+        return max(0.0, self.loop.record.limits.time_s - used)
+
+    def _journal_size(self) -> int:
+        try:
+            return os.path.getsize(self.loop.path("journal.jsonl"))
+        except OSError:
+            return 0
+
+    def decisions(self, begun: Begun) -> tuple[int, bool]:
+        """How often our hook decided in the session, and whether it handed over last."""
+        stops, last = 0, ""
+        for entry in self._entries(begun.journal_at):
+            if entry.get("session") == begun.session and entry.get("event") in ("stop", "handover"):
+                last = str(entry["event"])
+                stops += last == "stop"
+        return stops, last == "handover"
+
+    def _entries(self, start: int) -> list[dict[str, object]]:
+        found = []
+        try:
+            with open(self.loop.path("journal.jsonl"), "rb") as file:
+                file.seek(start)
+                lines = file.read().decode("utf-8", "replace").splitlines()
+        except OSError:
+            return []
+        for text in lines:
+            try:
+                found.append(jsontext.parse_object(text))
+            except ValueError:
+                continue
+        return found
+
+    def ended(
+        self, begun: Begun, session: Session, *, number: int, verdict: Verdict, duration_s: float
+    ) -> None:
+        """Write down how the session ended, and count what counts."""
+        result = session.result
+        with self.loop.lock(wait_s=LOCK_S):
+            state = self.state()
+            if verdict.tried and state.live:
+                state.iteration += 1
+                state.attempts[begun.task] = state.attempts.get(begun.task, 0) + 1
+                self.loop.save(state, durable=True)
+            self.loop.journal(
+                "session_end",
+                session=begun.session,
+                number=number,
+                code=session.ending.code,
+                signal=session.ending.signal,
+                reason=session.cut or (result.terminal_reason if result else ""),
+                error=result.is_error if result else None,
+                cost_usd=result.cost_usd if result else None,
+                tokens=result.tokens if result else None,
+                duration_s=round(duration_s, 3),
+                verdict=verdict.kind,
+                detail=verdict.why,
+            )
+
+    def out_of_turns(self) -> bool:
+        """Whether sessions that never came to a stop have used up the iterations."""
+        return self.state().iteration > self.loop.record.limits.iterations
+
+    def wait(self, verdict: Verdict, *, outage: bool) -> None:
+        """The loop rests until then; after an outage its state says so, and the time does not count."""
+        with self.loop.lock(wait_s=LOCK_S):
+            state = self.state()
+            if outage and state.live:
+                state.resume_at = verdict.until
+                self._close(state, PAUSED, RATE_LIMITED, verdict.why)
+            self.loop.journal("wait", until=iso(verdict.until), why=verdict.why)
+
+    def go_on(self) -> bool:
+        """After a wait; False if the loop is over, or somebody paused it meanwhile."""
+        with self.loop.lock(wait_s=LOCK_S):
+            state = self.state()
+            if state.outcome == RATE_LIMITED and not self.loop.request():
+                arming.take_up(self.loop, state, anew=False, supervision=self.loop.record.supervision)
+            return self._goes_on(state)
+
+    def take_up(self) -> None:
+        """After a pause that the person has ended."""
+        with self.loop.lock(wait_s=LOCK_S):
+            state = self.state()
+            if state.outcome == INTERRUPTED:
+                arming.take_up(self.loop, state, anew=False, supervision=self.loop.record.supervision)
+
+    def is_disturbed(self, *, outage: bool) -> bool:
+        """Whether somebody has ended, paused or resumed the loop during a wait."""
+        state = self.state()
+        return bool(self.loop.request()) or (state.outcome != RATE_LIMITED if outage else not state.live)
+
+    def ask_to_pause(self) -> None:
+        self.loop.ask_for(PAUSE)
+
+    def finish(self, outcome: str, detail: str) -> None:
+        """Let the loop rest or end with what the supervisor found; what it says itself holds."""
+        with self.loop.lock(wait_s=LOCK_S):
+            state = self.state()
+            if state.live or (state.outcome == RATE_LIMITED and outcome != RATE_LIMITED):
+                rests = outcome in (INTERRUPTED, RATE_LIMITED)
+                self._close(state, PAUSED if rests else ENDED, outcome, detail)
+                self.loop.journal("run_end", outcome=outcome, detail=detail)
+
+    def _close(self, state: LoopState, to: str, outcome: str, detail: str) -> None:
+        limits.tick(state, time.time())
+        state.state, state.outcome, state.detail = to, outcome, detail
+        self.loop.clear_request()
+        self.loop.rest(state)
+        tasks.show_now(self.loop, state)

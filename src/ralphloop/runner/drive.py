@@ -1,0 +1,99 @@
+"""One session from its start to its end: its output, its deadlines, and what the person says meanwhile."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import NamedTuple
+
+from ralphloop.agents import claude_stream
+from ralphloop.agents.claude_stream import Limit, Result
+from ralphloop.runner import control, judge
+from ralphloop.runner.agent_process import KILL, AgentProcess, Ladder
+from ralphloop.runner.control import Control
+from ralphloop.runner.deadline import Deadline
+from ralphloop.runner.judge import Session
+
+# between interrupt, terminate and kill; nobody is left to wait where the command that started us is gone
+GRACES_S, HASTE_S = (5.0, 5.0), (1.0, 1.0)
+
+
+class Watched(NamedTuple):
+    """What a session is asked about while it runs."""
+
+    is_cancelled: Callable[[], bool]  # by somebody at another terminal
+    pause: Callable[[], None]
+    skip: Callable[[], None]  # the task at hand
+
+
+class Drive:
+    def __init__(
+        self, process: AgentProcess, control_: Control, *, idle_s: float, time_left_s: float
+    ) -> None:
+        self._process = process
+        self._control = control_
+        self._idle = Deadline(idle_s)
+        self._time = Deadline(time_left_s)
+        self._glance = Deadline(control.STEP_S)  # at the loop's state, however much the client says
+        self._ladder: Ladder | None = None
+        self._result: Result | None = None
+        self._resets_at: float | None = None
+        self._cut = ""
+
+    def run(self, watched: Watched) -> Session:
+        """How it ended, what it reported last, and why we ended it, if we did."""
+        try:
+            while self._process.ended is None:
+                self._control.wait(self._process.handles())
+                self._listen()
+                for word in self._control.take():
+                    self._obey(word, watched)
+                self._look_around(watched)
+        finally:
+            self._process.close()
+        assert self._process.ended is not None, "closing waits for the end"
+        return Session(self._process.ended, self._result, self._cut, resets_at=self._resets_at)
+
+    def _listen(self) -> None:
+        # Garbage is no sign of life, and not worth a look.
+        lines = [line for line in self._process.take() if line.startswith(b"{")]
+        if lines:
+            self._idle.reset()
+        for line in lines:
+            event = claude_stream.parse(line)
+            if isinstance(event, Result):
+                self._result = event
+            elif isinstance(event, Limit) and event.status == "rejected":
+                self._resets_at = event.resets_at
+
+    def _obey(self, word: str, watched: Watched) -> None:
+        if word == control.PAUSE:
+            watched.pause()
+        elif word == control.SKIP_TASK:
+            watched.skip()
+            self._end(judge.SKIP)
+        elif word in (control.INTERRUPT, control.KILL):
+            self._end(judge.INTERRUPT)
+        elif word == control.GONE:
+            self._end(judge.GONE)
+        if word == control.KILL:
+            self._process.send(KILL)
+
+    def _look_around(self, watched: Watched) -> None:
+        if self._ladder is not None:
+            self._ladder.step(time.monotonic())
+        elif self._idle.is_over():
+            self._end(judge.IDLE)
+        elif self._time.is_over():
+            self._end(judge.TIME)
+        elif self._glance.is_over():
+            self._glance.reset()
+            if watched.is_cancelled():
+                self._end(judge.HALT)
+
+    def _end(self, why: str) -> None:
+        """Politely first; the first reason is the one that counts."""
+        self._cut = self._cut or why
+        if self._ladder is None:
+            self._ladder = Ladder(self._process.send, graces_s=HASTE_S if why == judge.GONE else GRACES_S)
+            self._ladder.step(time.monotonic())

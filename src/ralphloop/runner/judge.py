@@ -1,0 +1,159 @@
+"""What comes after a session: the next one, a wait, or the end. Judged by the loop's state and by what the
+client reports of its errors, never by an exit code alone or by prose."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ralphloop.agents import limit
+from ralphloop.agents.claude_stream import Result
+from ralphloop.domain.model import (
+    BUDGET,
+    ENDED,
+    FAILED,
+    INTERRUPTED,
+    LIMIT,
+    PAUSED,
+    RATE_LIMITED,
+    LoopState,
+)
+from ralphloop.domain.prompt import line
+from ralphloop.runner.agent_process import Ending
+
+# what comes next
+NEXT, WAIT, REST, END = "next", "wait", "rest", "end"
+
+# why the supervisor ended a session itself
+IDLE, TIME, INTERRUPT, SKIP, HALT, GONE = "idle", "time", "interrupt", "skip", "halt", "gone"
+# why there was none
+NO_START, NO_WORK = "no_start", "no_work"
+
+BACKOFF_MAX_S = 15 * 60.0
+CRASHES = 4  # sessions in a row in which our hook was never asked
+OUTAGES = 40  # waits in a row without a turn that came to its end
+
+# Answers that no wait changes: the request, the key, the rights, the model's name.
+HOPELESS = (400, 401, 402, 403, 404, 405, 413, 422)
+
+
+class Session(NamedTuple):
+    """A session that is over."""
+
+    ending: Ending
+    result: Result | None = None
+    cut: str = ""  # why the supervisor ended it
+    stops: int = 0  # turns on which our hook decided
+    handed_over: bool = False
+    resets_at: float | None = None  # when the account's limit is lifted, if the client was told
+
+
+class Trouble(NamedTuple):
+    """What went wrong in a row, without a turn that came to its end in between."""
+
+    crashes: int = 0
+    outages: int = 0
+
+
+class Pace(NamedTuple):
+    """How long to wait: after an announced reset, and where none is announced."""
+
+    margin_s: float = limit.MARGIN_S
+    backoff_s: float = 30.0
+
+
+class Verdict(NamedTuple):
+    kind: str
+    why: str = ""
+    until: float = 0.0  # of a wait
+    outcome: str = ""  # of an end that the loop's state does not tell yet
+    tried: bool = False  # whether it counts as an attempt at the task
+    trouble: Trouble = Trouble()
+
+
+def judge(session: Session, state: LoopState, *, trouble: Trouble, pace: Pace, now: float) -> Verdict:
+    if session.stops:
+        trouble = Trouble()
+    if session.cut == GONE:
+        return Verdict(END, "the command that started it is gone")
+    if state.state == ENDED:
+        return Verdict(END, state.detail)
+    if session.cut == INTERRUPT:
+        return Verdict(END, "paused by the person", outcome=INTERRUPTED)
+    if state.state == PAUSED and state.outcome != RATE_LIMITED:
+        return Verdict(REST if state.outcome == INTERRUPTED else END, state.detail)
+    if session.cut == NO_START:
+        return Verdict(END, session.ending.stderr, outcome=FAILED)
+    if session.cut == NO_WORK:
+        told = "nothing can be worked on, and no rule says why; `ralphloop explain` shows what each one said"
+        return Verdict(END, told, outcome=FAILED)
+    if session.cut == TIME:
+        return Verdict(END, "the running time is used up", outcome=LIMIT)
+    if session.cut == SKIP:
+        return Verdict(NEXT, "the person skipped the task")
+    if session.cut == IDLE:
+        told = "the agent was silent for too long" + _last_words(session.ending)
+        return _crashed(told, trouble, pace, now)
+    return _of_itself(session, trouble, pace, now)
+
+
+def _of_itself(session: Session, trouble: Trouble, pace: Pace, now: float) -> Verdict:
+    """A session that ended by itself, while the loop is under way."""
+    result = session.result
+    if result is None:
+        return _crashed(_how(session.ending), trouble, pace, now)
+    if result.is_error:
+        return _failed(result, session.resets_at, trouble=trouble, pace=pace, now=now)
+    if session.handed_over:
+        return Verdict(NEXT, "handed over")
+    if not session.stops:
+        told = "the client ended its turn without asking our hook; `ralphloop doctor` finds out why"
+        return _crashed(told, trouble, pace, now)
+    return Verdict(NEXT, "the client ended the turn although there is work left", tried=True)
+
+
+def _failed(result: Result, resets_at: float | None, *, trouble: Trouble, pace: Pace, now: float) -> Verdict:
+    said = line(result.text or "; ".join(result.errors) or result.terminal_reason or result.subtype)
+    status = result.api_error_status
+    if result.subtype == "error_max_budget_usd" or result.terminal_reason == "budget_exhausted":
+        return Verdict(END, "the dollars of this loop are used up", outcome=BUDGET)
+    if result.terminal_reason == "prompt_too_long":
+        return _crashed("the prompt grew too long", trouble, pace, now)
+    if result.terminal_reason.startswith("aborted"):
+        return _crashed("somebody interrupted the client", trouble, pace, now)
+    announced = limit.resume_at(said, now=now, margin_s=pace.margin_s)
+    if announced is None and resets_at is not None and resets_at > now:
+        announced = resets_at + pace.margin_s
+    if status in HOPELESS and announced is None and not limit.is_limit(said):
+        return Verdict(END, said, outcome=FAILED)
+    if trouble.outages >= OUTAGES:
+        return Verdict(END, f"{said} ({trouble.outages} times in a row)", outcome=RATE_LIMITED)
+    until = announced or now + backoff(pace.backoff_s, trouble.outages)
+    return Verdict(WAIT, said, until=until, trouble=trouble._replace(outages=trouble.outages + 1))
+
+
+def _crashed(why: str, trouble: Trouble, pace: Pace, now: float) -> Verdict:
+    """Nobody knows how far the agent came: the next session looks at the same task once more."""
+    crashes = trouble.crashes + 1
+    if crashes > CRASHES:
+        return Verdict(END, f"{why} ({crashes} times in a row)", outcome=FAILED)
+    after = Verdict(NEXT, why, tried=True, trouble=trouble._replace(crashes=crashes))
+    if crashes == 1:
+        return after
+    return after._replace(kind=WAIT, until=now + backoff(pace.backoff_s, crashes - 2))
+
+
+def backoff(first_s: float, before: int) -> float:
+    """Twice as long each time, up to a quarter of an hour."""
+    return float(min(first_s * 2 ** min(before, 20), max(BACKOFF_MAX_S, first_s)))
+
+
+def _how(ending: Ending) -> str:
+    if ending.code is None and ending.signal is None:  # what is said then is our own
+        return line(ending.stderr) or "nobody knows how the client ended"
+    how = f"was ended by signal {ending.signal}" if ending.signal else f"exited with {ending.code}"
+    return f"the client {how}" + _last_words(ending)
+
+
+def _last_words(ending: Ending) -> str:
+    said = line(ending.stderr.strip().rpartition("\n")[2], 200)
+    return f": {said}" if said else ""

@@ -1,0 +1,81 @@
+"""Who drives a loop's sessions: one supervisor at a time, held by a lock, and what it says of itself."""
+
+from __future__ import annotations
+
+from ralphloop import system as os
+from ralphloop.domain import jsontext
+from ralphloop.store import files
+from ralphloop.store.lock import Lock, is_locked
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Optional
+
+    from ralphloop.store.loop import LoopFiles
+
+# what a supervisor is at
+STARTING, WORKING, RESTING, PAUSED = "starting", "working", "resting", "paused"
+START_S = 2.0  # somebody who looks whether the lock is held has it for a moment
+
+
+class Holder:
+    """What a supervisor says of itself; `kept/<loop>/supervisor.json` holds exactly these fields."""
+
+    pid: int
+    since: float
+    phase: str
+    until: float  # when a wait is over, 0 for one without an end
+    why: str  # what it waits for
+    session: str
+    number: int  # of the session in this run
+    model: str
+    task: str
+
+    DEFAULTS: dict[str, Any] = {
+        "pid": 0, "since": 0.0, "phase": STARTING, "until": 0.0, "why": "", "session": "", "number": 0,
+        "model": "", "task": "",
+    }  # fmt: skip
+    __slots__ = tuple(DEFAULTS)
+
+    def __init__(self, **values: Any) -> None:
+        for name, default in self.DEFAULTS.items():
+            value = values.get(name, default)
+            setattr(self, name, value if type(value) is type(default) else default)
+
+    def to_json(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+def lock(loop: LoopFiles) -> Lock:
+    """Held by the supervisor as long as it lives."""
+    files.make_folder(loop.kept)
+    return Lock(_lock_place(loop), wait_s=START_S)
+
+
+def say(loop: LoopFiles, holder: Holder) -> None:
+    files.write_text(_place(loop), jsontext.render(holder.to_json()) + "\n")
+
+
+def holder(loop: LoopFiles) -> Optional[Holder]:
+    """The supervisor that drives the loop now; None if none is alive."""
+    return last(loop) if is_held(loop) else None
+
+
+def last(loop: LoopFiles) -> Holder:
+    """What the last supervisor said, alive or not."""
+    try:
+        return Holder(**jsontext.parse_object(files.read_quietly(_place(loop)) or "{}"))
+    except ValueError:
+        return Holder()
+
+
+def is_held(loop: LoopFiles) -> bool:
+    return is_locked(_lock_place(loop))
+
+
+def _place(loop: LoopFiles) -> str:
+    return os.path.join(loop.kept, "supervisor.json")
+
+
+def _lock_place(loop: LoopFiles) -> str:
+    return os.path.join(loop.kept, "supervisor.lock")

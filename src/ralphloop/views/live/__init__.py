@@ -1,0 +1,1 @@
+"""A loop while it works: its tasks, its session's stream and its figures, read only."""

@@ -1,0 +1,283 @@
+"""Everything that the view shows of one loop, kept up to date by reading what has changed."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import deque
+from collections.abc import Callable, Mapping
+from itertools import count
+from typing import NamedTuple
+
+from ralphloop.agents.usage import Context, context_of
+from ralphloop.domain import jsontext
+from ralphloop.domain.model import RUNNING, WAITING, LoopState
+from ralphloop.store import files, shelf, supervisor
+from ralphloop.store.loop import LoopFiles, iso
+from ralphloop.store.supervisor import Holder
+from ralphloop.views import history, journal
+from ralphloop.views.clock import moment
+from ralphloop.views.live.activity import FAILED, LOOP, Activity, activities, is_telling
+from ralphloop.views.live.burndown import Burndown
+from ralphloop.views.live.follow import Tail
+from ralphloop.views.live.tally import Tally
+from ralphloop.views.snapshot import LoopView, state_of, view_of
+from ralphloop.views.terminal import plain
+
+KEPT = 500  # activities
+JOURNAL_MAX = 16 * 1024 * 1024
+# seconds between two looks at what costs more than a stat call
+HOLDER_S, SPENT_S, CONTEXT_S, SEARCH_S = 1.0, 1.0, 2.0, 2.0
+REST_TIMES = 9  # a list that takes long to read is not read again before so many times as long
+SPARKS = 16
+
+# journal entries that belong into the stream; the others are in `ralphloop log`
+_SHOWN = {
+    "session", "session_end", "handover", "wait", "wake", "commit", "proven", "refused", "restored",
+    "protected", "added", "ask", "answer", "skip", "accept", "approve", "pause", "resume", "cancel",
+    "interrupted", "stop_failure", "commit_refused", "commit_failed", "run_end",
+}  # fmt: skip
+_BAD = ("refused", "stop_failure", "interrupted", "protected", "commit_refused", "commit_failed")
+
+
+class Frame(NamedTuple):
+    """One moment of a loop."""
+
+    view: LoopView
+    now: float
+    elapsed_s: float
+    time_limit_s: float
+    tokens: int | None  # None where there is no transcript
+    cost_usd: float | None  # None where no model has a price
+    token_limit: float
+    cost_limit_usd: float
+    unpriced: bool
+    context: Context | None
+    burndown: tuple[int, ...]
+    holder: Holder | None  # of the supervisor, if one is alive
+    goes_on: bool  # whether the loop works, or will without anybody's help
+    task: str  # at hand
+    session: str
+    model: str
+    activities: tuple[tuple[int, Activity], ...]  # numbered through, so that a drawing of one can be kept
+
+
+class Feed:
+    """Reads only. `poll` makes a few stat calls where nothing has happened."""
+
+    def __init__(
+        self, loop: LoopFiles, env: Mapping[str, str], *, pace: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._loop, self._env = loop, env
+        self._pace = pace
+        self._state: LoopState = state_of(loop)
+        self._view: LoopView | None = None
+        self._marks: tuple[str, ...] = ()
+        self._journal = Tail(loop.path("journal.jsonl"), first_max=JOURNAL_MAX)
+        self._past: list[tuple[str, str]] | None = None  # when the loop was under way before we looked
+        self._entries: list[history.Entry] = []
+        self._transcript: Tail | None = None
+        self._session = ""
+        self._tally, self._burndown = Tally(), Burndown()
+        self._context: Context | None = None
+        self._holder: Holder | None = None
+        self._numbers = count(1)
+        self._ring: deque[tuple[int, Activity]] = deque(maxlen=KEPT)
+        self._due: dict[str, float] = {}
+        self._has_grown = True
+
+    def poll(self, now: float) -> bool:
+        """Look at everything once; whether there is something new to show."""
+        held = self._look_at_holder()
+        seen = self._look_at_loop()
+        news = self._look_at_journal() + self._look_at_transcript()
+        for activity in sorted(news, key=lambda activity: activity.at):
+            self._ring.append((next(self._numbers), activity))
+        spent = self._count(now)
+        return held or seen or bool(news) or spent
+
+    def _is_due(self, what: str, every_s: float) -> bool:
+        now = self._pace()
+        if now < self._due.get(what, 0.0):
+            return False
+        self._due[what] = now + every_s
+        return True
+
+    def _look_at_holder(self) -> bool:
+        if self._loop.record.supervision is None and self._holder is None and self._view is not None:
+            return False
+        if not self._is_due("holder", HOLDER_S):
+            return False
+        before, self._holder = self._holder, supervisor.holder(self._loop)
+        return _said(before) != _said(self._holder)
+
+    def _look_at_loop(self) -> bool:
+        marks = tuple(files.signature(path) for path in self._places())
+        begin = self._pace()
+        if (marks == self._marks or begin < self._due.get("view", 0.0)) and self._view is not None:
+            return False
+        self._marks = marks
+        self._loop = _found_again(self._loop)
+        self._state = state_of(self._loop)
+        self._view = view_of(self._loop)
+        self._settle()
+        end = self._pace()
+        self._due["view"] = end + REST_TIMES * (end - begin)
+        return True
+
+    def _places(self) -> list[str]:
+        """The files out of which a view is made, and the folders through which a record moves."""
+        loop, here = self._loop, self._loop.shelf
+        own = [os.path.join(folder, name) for folder in (loop.kept, loop.folder) for name in _FILES]
+        moves = [os.path.join(here.folder, kind) for kind in (shelf.ARMED, shelf.OWNED, shelf.ENDED)]
+        return [*own, *moves, os.path.join(here.folder, "approved.json"), *loop.record.paths.values()]
+
+    def _look_at_journal(self) -> list[Activity]:
+        fresh = [entry for raw in self._journal.lines() if (entry := _entry(raw)) is not None]
+        for entry in fresh:
+            self._burndown.note(entry)
+        self._entries += fresh if self._past is None else []
+        if fresh:
+            self._settle()
+        return [told for entry in fresh if (told := told_of(entry)) is not None]
+
+    def _settle(self) -> None:
+        if self._view is not None:
+            begin, seen = self._view.started_at, self._view.seen_at
+            self._burndown.settle(self._view.tasks, begin=begin, seen=seen)
+
+    def _look_at_transcript(self) -> list[Activity]:
+        session = (self._holder.session if self._holder else "") or self._state.owner or ""
+        session = session or self._loop.record.session or ""
+        if session != self._session:
+            self._session, self._transcript, self._context = session, None, None
+            self._due.pop("search", None)
+        if self._transcript is None and self._is_due("search", SEARCH_S):
+            path = transcript_of(self._loop, self._state, session, self._env)
+            self._transcript = Tail(path) if path else None
+        if self._transcript is None:
+            return []
+        lines = self._transcript.lines()
+        self._has_grown = self._has_grown or bool(lines)
+        return [activity for raw in lines for activity in _activities(raw)]
+
+    def _count(self, now: float) -> bool:
+        """Tokens, dollars and the context; subagents write into files of their own, so time counts too."""
+        current = [self._transcript.path] if self._transcript else []
+        changed = False
+        if (self._has_grown or self._state.live) and self._is_due("spent", SPENT_S):
+            paths = dict.fromkeys([*map(os.path.expanduser, self._state.transcripts), *current])
+            changed = self._tally.read(
+                paths if self._has_grown else current,
+                since=iso(self._state.started_at),
+                counts=self._was_under_way(now),
+            )
+        if current and self._has_grown and self._is_due("context", CONTEXT_S):
+            self._has_grown = False
+            before, self._context = self._context, context_of(current[0])
+            changed = changed or before != self._context
+        return changed
+
+    def _was_under_way(self, now: float) -> Callable[[str], bool]:
+        """As `status` counts: in the past by the journal, and from then on while the loop is live."""
+        state = self._state
+        if self._past is None:
+            parts = history.stretches(self._entries, begin=state.started_at, end=now)
+            self._past = [(iso(part.begin), iso(part.end)) for part in parts]
+            self._entries = []
+        past = self._past
+        begin = past[-1][0] if past else ""
+        last = "9" if state.live else iso(state.seen_at)
+        return lambda at: not at or begin <= at <= last or any(a <= at <= b for a, b in past[:-1])
+
+    def frame(self, now: float) -> Frame:
+        """What there is to show at this moment; call `poll` before."""
+        view = self._view or view_of(self._loop)
+        limits, total, state = self._loop.record.limits, self._tally.total, self._state
+        is_working = state.state in (RUNNING, WAITING)
+        known = self._tally.known
+        holder = self._holder
+        return Frame(
+            view=view,
+            now=now,
+            elapsed_s=state.elapsed_s + (max(0.0, now - state.seen_at) if is_working else 0.0),
+            time_limit_s=limits.time_s,
+            tokens=total.tokens if known else None,
+            cost_usd=total.cost_usd if known else None,
+            token_limit=limits.tokens,
+            cost_limit_usd=limits.cost_usd,
+            unpriced=bool(total.unpriced),
+            context=self._context,
+            burndown=tuple(
+                self._burndown.samples(SPARKS, begin=view.started_at, end=now if view.live else view.seen_at)
+            ),
+            holder=holder,
+            goes_on=view.live or holder is not None or view.waker is not None,
+            task=(state.current if holder else "") or view.next or "",
+            session=self._session,
+            model=(holder.model if holder else "") or (self._context.model if self._context else ""),
+            activities=tuple(self._ring),
+        )
+
+
+_FILES = ("loop.json", "ledger.json", "request", "pinned")
+
+
+def _said(holder: Holder | None) -> object:
+    return None if holder is None else holder.to_json()
+
+
+def _found_again(loop: LoopFiles) -> LoopFiles:
+    """The same loop with its record as it is now: `resume` changes limits, a new session the owner."""
+    for kind in (shelf.OWNED, shelf.ARMED, shelf.ENDED):
+        for record in loop.shelf.records(kind):
+            if record.id == loop.record.id:
+                return LoopFiles(record, loop.shelf, writes=False)
+    return loop
+
+
+def transcript_of(loop: LoopFiles, state: LoopState, session: str, env: Mapping[str, str]) -> str:
+    """Where the client writes this session down; empty while it has not begun to."""
+    if not session or os.path.basename(session) != session or not files.is_path(session):
+        return ""
+    name = session + ".jsonl"
+    for known in map(os.path.expanduser, reversed(state.transcripts)):
+        if os.path.basename(known) == name:
+            return known
+    home = env.get("CLAUDE_CONFIG_DIR") or os.path.join(env.get("HOME") or os.path.expanduser("~"), ".claude")
+    base = os.path.join(home, "projects")
+    usual = "".join(ch if ch.isalnum() and ch.isascii() else "-" for ch in loop.record.root)
+    for folder in (usual, *files.names(base)):
+        path = os.path.join(base, folder, name)
+        if os.path.isfile(path):
+            return path
+    return ""
+
+
+def _entry(raw: bytes) -> history.Entry | None:
+    try:
+        entry = jsontext.parse_object(raw.decode("utf-8", "replace"))
+    except ValueError:
+        return None
+    is_one = isinstance(entry.get("event"), str) and moment(entry.get("at")) is not None
+    return entry if is_one else None
+
+
+def told_of(entry: history.Entry) -> Activity | None:
+    """A decision as a line of the stream; None for what goes on as usual."""
+    event = entry["event"]
+    if event not in _SHOWN and not (event == "stop" and (entry.get("outcome") or entry.get("refused"))):
+        return None
+    words = journal.words(entry)
+    return Activity(
+        FAILED if event in _BAD else LOOP, (plain(f"{event} {words}".strip()),), history.at(entry)
+    )
+
+
+def _activities(raw: bytes) -> list[Activity]:
+    if not is_telling(raw):
+        return []
+    try:
+        return activities(jsontext.parse_object(raw.decode("utf-8", "replace")))
+    except ValueError:
+        return []

@@ -1,0 +1,164 @@
+"""Shows a loop until it is over or the person leaves: on the whole screen, or line by line."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, TextIO
+
+from ralphloop.store.loop import LoopFiles
+from ralphloop.views.live.clock import clock
+from ralphloop.views.live.controls import Controls, Driver
+from ralphloop.views.live.feed import Feed, Frame
+from ralphloop.views.live.keys import HANG_UP, STOP, Keys
+from ralphloop.views.live.plain import Lines, state_lines
+
+if TYPE_CHECKING:
+    from ralphloop.views.live.paint import Painter
+    from ralphloop.views.live.screen import Screen
+
+OVER, LEFT = "over", "left"
+POLL_S, DRAW_S = 0.2, 0.3
+NO_RICH = "ralphloop: the view needs the package rich (`pip install rich`); plain lines instead"
+
+
+def show(
+    loop: LoopFiles,
+    *,
+    env: Mapping[str, str],
+    driver: Driver | None = None,
+    out: TextIO | None = None,
+    lines: bool = False,
+) -> str:
+    """`over`: the loop has ended or rests, and with a driver its supervisor has ended. `left`: it may go on,
+    and the person does not look any more. `lines` asks for plain lines even on a terminal."""
+    out = out or sys.stdout
+    feed, now = Feed(loop, env), clock(env)
+    feed.poll(now())
+    if driver is None and not feed.frame(now()).goes_on:
+        return OVER
+    if lines or not has_screen(out, env):
+        return _Shown(feed, now, driver=driver, keys=Keys(with_keys=False)).on_lines(out)
+    return _Shown(feed, now, driver=driver, keys=Keys()).on_screen(out, env)
+
+
+def once(loop: LoopFiles, *, env: Mapping[str, str], out: TextIO | None = None, lines: bool = False) -> None:
+    """One picture of the loop, without taking the screen."""
+    out = out or sys.stdout
+    feed, now = Feed(loop, env), clock(env)
+    feed.poll(now())
+    frame = feed.frame(now())
+    if lines or not has_screen(out, env):
+        out.write("\n".join([*state_lines(frame, width=100, rows=40), ""]))
+        return
+    painter, screen = canvas(out, env)
+    width, height = painter.size()
+    for row in screen.rows(frame, width, height - 1):
+        out.write(painter.told(row) + "\n")
+
+
+def has_screen(out: TextIO, env: Mapping[str, str]) -> bool:
+    """Whether `out` is a terminal that can be drawn on, and there is something to draw with."""
+    if not out.isatty() or env.get("TERM", "dumb") in ("", "dumb", "unknown"):
+        return False
+    if find_spec("rich") is None:
+        print(NO_RICH, file=sys.stderr)
+        return False
+    return True
+
+
+def canvas(out: TextIO, env: Mapping[str, str]) -> tuple[Painter, Screen]:
+    from ralphloop.views.live.paint import Painter
+    from ralphloop.views.live.screen import Screen
+    from ralphloop.views.live.signs import signs_for
+
+    return Painter(out, env), Screen(signs_for(out.encoding))
+
+
+class _Shown:
+    """One loop that is looked at; `now` is what the view shows as the time, and may stand still."""
+
+    def __init__(self, feed: Feed, now: Callable[[], float], *, driver: Driver | None, keys: Keys) -> None:
+        self._feed, self._now = feed, now
+        self._driver, self._keys = driver, keys
+        self._controls = Controls(driver, has_keys=keys.has_keys)
+
+    def on_lines(self, out: TextIO) -> str:
+        told, notice = Lines(), ""
+        with self._keys as keys, self._detaching():
+            while True:
+                frame = self._feed.frame(self._now())
+                is_over = self._is_over(frame)
+                said = self._controls.notice(time.monotonic())
+                lines = [*told.news(frame), *([said] if said and said != notice else [])]
+                notice = said
+                if lines:
+                    out.write("\n".join([*lines, ""]))
+                    out.flush()
+                if is_over:
+                    return OVER
+                if self._obey(keys.wait(POLL_S), frame):
+                    return LEFT
+                self._feed.poll(self._now())
+        return LEFT
+
+    def on_screen(self, out: TextIO, env: Mapping[str, str]) -> str:
+        painter, screen = canvas(out, env)
+        # The painter is left before the keys are: a terminal that is gone must not keep its modes.
+        with self._keys as keys, self._detaching(), painter:
+            pencil = Pencil(painter, screen)
+            changed = True
+            while True:
+                frame = self._feed.frame(self._now())
+                footing = self._controls.notice(time.monotonic()), self._controls.keys(frame)
+                pencil.draw(frame, footing, changed=changed)
+                if self._is_over(frame):
+                    return OVER
+                pressed = keys.wait(POLL_S)
+                if STOP in pressed:
+                    with painter.away():
+                        keys.suspend()
+                if self._obey(pressed, frame):
+                    return LEFT
+                changed = self._feed.poll(self._now()) or STOP in pressed
+        return LEFT
+
+    def _is_over(self, frame: Frame) -> bool:
+        return self._controls.is_over if self._driver is not None else not frame.goes_on
+
+    def _obey(self, pressed: list[str], frame: Frame) -> bool:
+        return any(self._controls.press(key, frame, now=time.monotonic()) for key in pressed)
+
+    @contextmanager
+    def _detaching(self) -> Iterator[None]:
+        """A driver whose terminal or reader is gone leaves the supervisor at work."""
+        try:
+            yield
+        except OSError:
+            if self._driver is None:
+                raise
+            self._controls.press(HANG_UP, self._feed.frame(self._now()), now=time.monotonic())
+
+
+class Pencil:
+    """Draws where there is something new, and not more often than anybody can read."""
+
+    def __init__(self, painter: Painter, screen: Screen) -> None:
+        self._painter, self._screen = painter, screen
+        self._drawn: object = None
+        self._second = 0
+        self._drawn_at = 0.0
+        self._is_stale = True
+
+    def draw(self, frame: Frame, footing: tuple[str, str], *, changed: bool) -> None:
+        size, pace = self._painter.size(), time.monotonic()
+        self._is_stale = self._is_stale or changed or int(frame.now) != self._second
+        is_urgent = (size, footing) != self._drawn  # a key was pressed, or the window has another size
+        if not is_urgent and not (self._is_stale and pace - self._drawn_at >= DRAW_S):
+            return
+        self._painter.paint(self._screen.rows(frame, *size, notice=footing[0], keys=footing[1]), size)
+        self._drawn, self._second, self._drawn_at = (size, footing), int(frame.now), pace
+        self._is_stale = False

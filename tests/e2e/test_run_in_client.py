@@ -1,0 +1,209 @@
+"""`ralphloop run` drives the real client through fresh sessions."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+
+import pytest
+
+from e2e.conftest import git
+from e2e.looping import bash, feature_turns
+from e2e.running import LOOP, eventually, list_of, running, task_in
+from ralphloop.testing.reply import fail, text
+
+pytestmark = [pytest.mark.client, pytest.mark.timeout(180)]
+
+HAIKU = "claude-haiku-4-5"
+SONNET = "claude-sonnet-4-5"
+HANG = "tail -f /dev/null"  # the client refuses a long sleep
+
+
+def test_three_tasks_on_two_models_in_three_sessions(client_home, project):
+    root = project(list_of({"model": HAIKU}, {}, {"model": HAIKU}))
+    with running(client_home, root, feature_turns(1, 3)) as stage:
+        done = stage.run("--batch", "1", "--model", SONNET)
+    assert done.code == 0, done.stderr
+    assert stage.ending == ("ended", "complete")
+    sessions = stage.events("session")
+    assert [(entry["task"], entry["model"]) for entry in sessions] == [
+        ("F1", HAIKU), ("F2", SONNET), ("F3", HAIKU),
+    ]  # fmt: skip
+    assert len({entry["session"] for entry in sessions}) == 3
+    asked = [request.body["model"] for request in stage.server.main_requests]
+    assert asked == [HAIKU, HAIKU, SONNET, SONNET, HAIKU, HAIKU]
+    assert stage.processes() == {}
+
+
+def test_no_project_file_is_written_and_the_prompt_comes_by_stdin(client_home, project):
+    root = project(list_of({}))
+    with running(client_home, root, feature_turns(1, 1)) as stage:
+        stage.run()
+    assert git(root, "status", "--porcelain").split() == [
+        "M", LOOP + "feature_list.json", "M", LOOP + "progress.txt", "??", "made-1",
+    ]  # fmt: skip
+    first = json.dumps(stage.server.main_requests[0].body["messages"])
+    assert "This is a fresh session of the loop demo." in first
+    assert "Work through the feature list." in first
+
+
+def test_a_batch_without_a_limit_is_one_long_session(client_home, project):
+    with running(client_home, project(list_of({}, {}, {})), feature_turns(1, 3)) as stage:
+        assert stage.run().code == 0
+    assert len(stage.events("session")) == 1
+    assert [entry["decision"] for entry in stage.events("stop")] == ["continue", "continue", "allow"]
+
+
+def test_a_batch_of_two(client_home, project):
+    with running(client_home, project(list_of({}, {}, {})), feature_turns(1, 3)) as stage:
+        assert stage.run("--batch", "2").code == 0
+    assert [entry["task"] for entry in stage.events("session")] == ["F1", "F3"]
+
+
+def test_a_full_context_hands_over(client_home, project):
+    work = [
+        bash("touch made-1 && ralphloop done F1"),
+        text("Made.").using(input_tokens=150_000),
+        *feature_turns(2, 2),
+    ]
+    with running(client_home, project(list_of({}, {}, model=SONNET)), work) as stage:
+        assert stage.run("--context-limit", "70").code == 0
+    (handover,) = stage.events("handover")
+    assert handover["why"] == "the context is 75 % full"
+    assert len(stage.events("session")) == 2
+
+
+def test_a_refused_claim_is_told_to_the_session_that_takes_over(client_home, project):
+    check = "test -f right || { echo the file is not right; exit 1; }"
+    work = [
+        bash(f'sed -i \'s/"passes": false/"passes": true/\' {LOOP}feature_list.json'),
+        text("Done, I think.").using(input_tokens=150_000),
+        bash("touch right && ralphloop done F1"),
+        text("Now it is."),
+    ]
+    with running(client_home, project(list_of({"verify": check}, model=SONNET)), work) as stage:
+        assert stage.run().code == 0
+    second = json.dumps(stage.server.main_requests[2].body["messages"])
+    assert "the file is not right" in second
+    assert stage.tasks() == {"F1": "proven"}
+
+
+def test_a_529_storm_is_waited_out_and_counts_nothing(client_home, project):
+    storm = [fail(529, "Overloaded")] * 3
+    with running(client_home, project(list_of({}, {})), [*storm, *feature_turns(1, 2)]) as stage:
+        assert stage.run().code == 0
+    waits = stage.events("wait")
+    assert len(waits) == 3
+    assert stage.loop["iteration"] == 2
+    assert stage.tasks() == {"F1": "unverified", "F2": "unverified"}
+
+
+def test_a_429_with_a_reset_time_is_waited_for(client_home, project):
+    limited = fail(429, "This request would exceed your rate limit. Please retry after 4 seconds.")
+    with running(client_home, project(list_of({})), [limited, *feature_turns(1, 1)]) as stage:
+        assert stage.run("--json").code == 0
+    (wait,) = stage.events("wait")
+    (first, second) = stage.events("session")
+    assert first["at"] < wait["at"] < wait["until"] <= second["at"]
+    assert "retry after 4 seconds" in wait["why"]
+
+
+def test_a_hopeless_error_fails_with_what_the_client_said(client_home, project):
+    with running(client_home, project(list_of({})), [fail(404, "no such model")] * 5) as stage:
+        done = stage.run()
+    assert done.code == 15
+    assert stage.ending == ("ended", "failed")
+    assert "issue with the selected model" in stage.loop["detail"]
+
+
+def test_a_silent_agent_is_ended_and_the_task_tried_again(client_home, project):
+    work = [bash(HANG), *feature_turns(1, 1)]
+    with running(client_home, project(list_of({})), work) as stage:
+        assert stage.run("--idle-timeout", "4s").code == 0
+    first, _ = stage.events("session_end")
+    assert (first["reason"], first["verdict"]) == ("idle", "next")
+    assert stage.loop["attempts"] == {"F1": 1}
+    assert stage.processes() == {}
+
+
+def test_a_client_that_crashes_is_started_again(client_home, project):
+    def answer(request):
+        if len(stage.events("session")) > 1:
+            return next(work, text("Nothing is left to be said."))
+        for pid in stage.pids("claude"):
+            os.kill(pid, signal.SIGKILL)
+        return text("Too late.")
+
+    work = iter(feature_turns(1, 1))
+    with running(client_home, project(list_of({})), answer) as stage:
+        assert stage.run().code == 0
+    assert stage.events("session_end")[0]["signal"] == 9
+    assert stage.loop["attempts"] == {"F1": 1}
+
+
+def test_a_denied_tool_ends_in_needs_input_with_the_rule_to_add(client_home, project):
+    calls = [bash("curl http://127.0.0.1:9/x")] * 8
+    with running(client_home, project(list_of({})), calls) as stage:
+        process = stage.popen("run", "demo", "--yes", "--permission-mode", "default")
+        stdout, _ = process.communicate(timeout=90)
+    assert process.returncode == 13
+    assert stage.ending == ("paused", "needs_input")
+    assert "the rule to add: Bash(curl" in stage.loop["detail"]
+    assert "ralphloop run demo" in stdout
+
+
+def test_an_interrupt_pauses_and_run_goes_on(client_home, project):
+    def answer(request):
+        return bash(HANG) if task_in(request) == "F2" and not resumed else next(work)
+
+    work, resumed = iter(feature_turns(1, 2)), []
+    with running(client_home, project(list_of({}, {})), answer) as stage:
+        process = stage.start()
+        eventually(lambda: stage.events("stop"))
+        eventually(lambda: stage.pids("tail"))
+        process.send_signal(signal.SIGINT)
+        stdout, _ = process.communicate(timeout=60)
+        assert process.returncode == 17
+        assert stage.ending == ("paused", "interrupted")
+        assert "`ralphloop run demo` goes on" in stdout
+        assert stage.processes() == {}
+        resumed.append(True)
+        assert stage.run().code == 0
+    assert stage.ending == ("ended", "complete")
+
+
+def test_a_second_supervisor_is_refused_and_names_the_first(client_home, project):
+    with running(client_home, project(list_of({})), lambda _: bash(HANG)) as stage:
+        process = stage.start()
+        (pid,) = eventually(lambda: stage.pids("supervise"))
+        eventually(lambda: stage.pids("tail"))
+        second = stage.run()
+        assert second.code == 1
+        assert f"driven already, by process {pid}" in second.stderr
+        cancelled = stage.command("cancel", "demo")
+        assert cancelled.code == 0, cancelled.stderr
+        process.communicate(timeout=60)
+    assert process.returncode == 16
+    assert stage.processes() == {}
+
+
+def test_detached_it_goes_on_alone(client_home, project):
+    with running(client_home, project(list_of({}, {})), feature_turns(1, 2)) as stage:
+        done = stage.run("--detach", "--batch", "1")
+        assert done.code == 0
+        assert "`ralphloop watch demo`" in done.stdout
+        eventually(lambda: stage.ending == ("ended", "complete"), deadline_s=60)
+        eventually(lambda: not stage.processes())
+
+
+def test_nested_variables_do_not_reach_the_client(client_home, project):
+    nested = {"CLAUDECODE": "1", "CLAUDE_CODE_SESSION_ID": "outer", "CLAUDE_CODE_ENTRYPOINT": "cli"}
+    work = [bash("env > seen; ralphloop done F1"), text("Done.")]
+    with running(client_home, project(list_of({})), work, env=nested) as stage:
+        done = stage.popen("run", "demo", "--unapproved", "--permission-mode", "bypassPermissions")
+        _, stderr = done.communicate(timeout=90)
+    assert done.returncode == 0, stderr
+    seen = dict(line.split("=", 1) for line in (stage.root / "seen").read_text().splitlines() if "=" in line)
+    assert seen["CLAUDE_CODE_SESSION_ID"] == stage.events("session")[0]["session"]
+    assert seen["CLAUDE_CODE_ENTRYPOINT"] == "sdk-cli"

@@ -1,0 +1,116 @@
+"""SIGKILL at random instants: nothing is lost, no task is done twice, no process is left."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from e2e.killing import (
+    AWAY,
+    CLIENT,
+    GUARDIAN,
+    RUN,
+    SUPERVISOR,
+    Siege,
+    tasks_to_do,
+    worker,
+    zombies_of,
+)
+from e2e.looping import bash
+from e2e.running import eventually, running
+
+pytestmark = [pytest.mark.client, pytest.mark.timeout(400)]
+
+ROUNDS = 13
+TASKS = 20
+
+
+@pytest.mark.parametrize("seed", [11, 12])
+def test_a_run_outlives_its_client_and_its_guardian(client_home, project, seed):
+    with running(client_home, project(tasks_to_do(TASKS)), worker) as stage:
+        siege = Siege(stage, seed)
+        siege.go_on()
+        (supervisor,) = siege.roles()[SUPERVISOR]
+        for _ in range(ROUNDS):
+            stops = len(stage.events("stop"))
+            siege.wait_for_an_instant()
+            struck = siege.strike(siege.chance.choice([(CLIENT,), (GUARDIAN,), (CLIENT, GUARDIAN)]))
+            siege.await_the_end_of(struck)
+            eventually(lambda before=stops: len(stage.events("stop")) > before, deadline_s=60)
+            assert siege.roles()[SUPERVISOR] == [supervisor], siege.told()
+            eventually(lambda: not zombies_of([supervisor]))
+        siege.strike([SUPERVISOR])
+        siege.await_silence()
+        siege.look_at_the_files()
+        siege.finish()
+        siege.check_the_end(TASKS)
+    print(siege.told())
+
+
+@pytest.mark.parametrize("seed", [21, 22])
+def test_a_killed_run_goes_on_where_it_was(client_home, project, seed):
+    victims = [
+        (SUPERVISOR,), (RUN,), (SUPERVISOR, GUARDIAN), (RUN, SUPERVISOR), (RUN, SUPERVISOR, GUARDIAN),
+        (RUN, SUPERVISOR, GUARDIAN, CLIENT), (SUPERVISOR, CLIENT),
+    ]  # fmt: skip
+    with running(client_home, project(tasks_to_do(TASKS)), worker) as stage:
+        siege = Siege(stage, seed)
+        for place in range(ROUNDS):
+            siege.go_on()
+            siege.wait_for_an_instant()
+            siege.strike(victims[place % len(victims)])
+            siege.await_silence()
+            siege.look_at_the_files()
+        siege.finish()
+        siege.check_the_end(TASKS)
+    print(siege.told())
+
+
+def test_a_run_that_is_killed_while_it_begins_is_begun_again(client_home, project):
+    """Before there is a supervisor, or just then: half a loop is none, and in nobody's way."""
+    with running(client_home, project(tasks_to_do(1)), worker) as stage:
+        siege = Siege(stage, 31)
+        for _ in range(12):
+            siege.start()
+            time.sleep(siege.chance.uniform(0.05, 1.0))
+            siege.strike([RUN, SUPERVISOR], sure=False)
+            siege.await_silence()
+            assert stage.command("status", "--json").code == 0, siege.told()
+        siege.finish()
+        assert stage.tasks() == {"F1": "proven"}
+    print(siege.told())
+
+
+def hanging(client_home, project):
+    """A run whose client has a command at work, and one that left its group."""
+    turns = iter([bash(f"{AWAY} tail -f /dev/null")])
+    return running(client_home, project(tasks_to_do(1)), lambda request: next(turns, None) or worker(request))
+
+
+def test_supervisor_and_guardian_killed_in_one_instant_leave_nothing(client_home, project):
+    with hanging(client_home, project) as stage:
+        siege = Siege(stage, 0)
+        siege.go_on()
+        eventually(lambda: len(siege.tails()) == 2)
+        siege.freeze([SUPERVISOR, GUARDIAN])
+        siege.strike([SUPERVISOR, GUARDIAN])
+        siege.await_silence()
+        siege.finish()
+        siege.check_the_end(1)
+    print(siege.told())
+
+
+def test_what_is_left_of_an_agent_nobody_could_end_is_ended_by_the_next_run(client_home, project):
+    with hanging(client_home, project) as stage:
+        siege = Siege(stage, 0)
+        siege.go_on()
+        orphans = eventually(lambda: len(found := siege.tails()) == 2 and found)
+        siege.freeze([RUN, SUPERVISOR, GUARDIAN])
+        siege.strike([RUN, SUPERVISOR, GUARDIAN])
+        siege.await_silence()
+        assert orphans & siege.tails(), "somebody ended them, and this test proves nothing"
+        siege.finish()
+        assert not orphans & siege.tails()
+        siege.check_the_end(1)
+    print(siege.told())

@@ -1,0 +1,107 @@
+"""The view of `ralphloop run` in a terminal, with the real client at work: its keys reach the supervisor."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from e2e.looping import bash, feature_turns
+from e2e.running import Running, eventually, list_of, running, task_in
+from e2e.screen import CommandScreen
+from ralphloop.testing.reply import Reply, fail, text
+
+pytestmark = [pytest.mark.client, pytest.mark.timeout(180)]
+
+HANG = "tail -f /dev/null"  # the client refuses a long sleep
+WAIT_S = 60.0
+
+
+def at_terminal(stage: Running, *arguments: str, columns: int = 100, rows: int = 30) -> CommandScreen:
+    words = stage.words("run", "demo", "--yes", "--permission-mode", "bypassPermissions", *arguments)
+    return CommandScreen(words, cwd=stage.root, env=stage.env(), columns=columns, rows=rows)
+
+
+def held_turns(until: threading.Event) -> list[Reply]:
+    """Two features, the first reply of which is kept back."""
+    first, *others = feature_turns(1, 2)
+    return [first.held(until), *others]
+
+
+@pytest.mark.parametrize(("columns", "rows"), [(80, 24), (200, 50)])
+def test_the_view_follows_the_run_to_its_end(client_home, project, columns, rows):
+    size = {"columns": columns, "rows": rows}
+    with (
+        running(client_home, project(list_of({}, {})), feature_turns(1, 2)) as stage,
+        at_terminal(stage, "--batch", "1", **size) as screen,
+    ):
+        screen.wait_for("session 2", deadline_s=WAIT_S)
+        screen.wait_for("demo · complete", deadline_s=WAIT_S)
+        assert screen.exit_code(deadline_s=WAIT_S) == 0
+    assert stage.processes() == {}
+
+
+def test_p_pauses_at_the_end_of_the_turn_and_goes_on(client_home, project):
+    held = threading.Event()
+    work = held_turns(held)
+    with running(client_home, project(list_of({}, {})), work) as stage, at_terminal(stage) as screen:
+        screen.wait_for("Make file 2", deadline_s=WAIT_S)
+        stage.server.wait_for_requests(1, deadline_s=WAIT_S)
+        screen.type("p")
+        eventually(lambda: stage.command("status").stdout.count("pause was asked for"))
+        held.set()
+        screen.wait_for("paused: paused by the person", deadline_s=WAIT_S)
+        assert stage.ending == ("paused", "interrupted")
+        assert stage.pids("claude") == []
+        screen.type("p")
+        screen.wait_for("demo · complete", deadline_s=WAIT_S)
+    assert stage.ending == ("ended", "complete")
+
+
+def test_ss_skips_the_task_at_hand(client_home, project):
+    def answer(request):
+        return bash(HANG) if task_in(request) == "F1" else next(work, text("Done."))
+
+    work = iter(feature_turns(2, 2))
+    with running(client_home, project(list_of({}, {})), answer) as stage, at_terminal(stage) as screen:
+        eventually(lambda: stage.pids("tail"), deadline_s=WAIT_S)
+        screen.wait_for("at hand: F1", deadline_s=WAIT_S)
+        screen.type("s")
+        screen.wait_for("press s again to skip task F1", deadline_s=WAIT_S)
+        screen.type("s")
+        screen.wait_for("demo · complete", deadline_s=WAIT_S)
+    assert stage.tasks() == {"F1": "skipped", "F2": "unverified"}
+
+
+def test_a_wait_is_a_countdown_that_w_skips(client_home, project):
+    limited = fail(429, "This request would exceed your rate limit. Please retry after 3000 seconds.")
+    work = [limited, *feature_turns(1, 1)]
+    with running(client_home, project(list_of({})), work) as stage, at_terminal(stage) as screen:
+        screen.wait_for("waits 49:", deadline_s=WAIT_S)
+        screen.type("w")
+        screen.wait_for("demo · complete", deadline_s=WAIT_S)
+    assert stage.loop["iteration"] == 1
+
+
+def test_q_leaves_the_view_and_the_run_goes_on(client_home, project):
+    held = threading.Event()
+    with running(client_home, project(list_of({}, {})), held_turns(held)) as stage:
+        with at_terminal(stage) as screen:
+            stage.server.wait_for_requests(1, deadline_s=WAIT_S)
+            screen.wait_for("at hand: F1", deadline_s=WAIT_S)
+            screen.type("q")
+            assert screen.exit_code(deadline_s=WAIT_S) == 0
+            assert "demo goes on without you" in screen.text()
+        held.set()
+        eventually(lambda: stage.ending == ("ended", "complete"), deadline_s=WAIT_S)
+        eventually(lambda: not stage.processes())
+
+
+def test_ctrl_c_pauses_and_says_how_to_go_on(client_home, project):
+    with running(client_home, project(list_of({})), lambda _: bash(HANG)) as stage:
+        with at_terminal(stage) as screen:
+            eventually(lambda: stage.pids("tail"), deadline_s=WAIT_S)
+            screen.type("\x03")
+            assert screen.exit_code(deadline_s=WAIT_S) == 17
+            assert "`ralphloop run demo` goes on" in screen.text()
+        assert stage.processes() == {}

@@ -1,0 +1,237 @@
+"""Rate limits and outages in the real client's terminal: the hook waits, and wakes the session."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from e2e.client import ClientHome
+from e2e.conftest import ProjectFactory
+from e2e.looping import Outside, feature_turns, features, plugin
+from e2e.terminal import Terminal
+from ralphloop.agents import claude
+from ralphloop.testing.messages_api import ModelRequest
+from ralphloop.testing.model_server import ModelServer
+from ralphloop.testing.reply import Reply, fail, text
+
+pytestmark = [pytest.mark.client, pytest.mark.timeout(180)]
+
+PACKAGE = Path(claude.__file__).parents[1]
+NOTE = "An API error ended your last turn"
+LIMIT = fail(429, "Rate limit reached, try again in 2 seconds")
+LONG = fail(429, "Rate limit reached, try again in 1 hour")
+QUICK = {"CLAUDE_CODE_MAX_RETRIES": "0", "RALPHLOOP_RESET_MARGIN": "0s", "RALPHLOOP_BACKOFF": "1s"}
+
+
+Build = Callable[[int, list[Reply]], "Stage"]
+
+
+class Stage:
+    """A client on a loop of a few features, and the moments at which it asked the model."""
+
+    def __init__(self, outside: Outside, script: list[Reply]) -> None:
+        self.outside = outside
+        self.session = str(uuid.uuid4())
+        self.asked: list[float] = []
+        self._left = iter(script)
+        outside.ralphloop("start", "demo", "--session", self.session)
+
+    def answer(self, _request: ModelRequest) -> Reply:
+        self.asked.append(time.time())
+        return next(self._left, text("Nothing left to say."))
+
+    @contextmanager
+    def open(self, **options: Any) -> Iterator[tuple[Terminal, ModelServer]]:
+        given = {"plugin_dirs": [plugin("ralphloop")], "session_id": self.session, "env": QUICK, **options}
+        home, root = self.outside.home, self.outside.root
+        with ModelServer(self.answer) as server, Terminal(home, root, server, **given) as terminal:
+            terminal.submit("begin")
+            yield terminal, server
+        assert self.outside.errors() == ""
+
+    def journal(self, event: str) -> list[dict[str, Any]]:
+        return [entry for entry in self.outside.journal() if entry["event"] == event]
+
+    def status(self) -> dict[str, Any]:
+        (view,) = json.loads(self.outside.ralphloop("status", "--json"))["loops"]
+        return dict(view)
+
+    def waker(self, terminal: Terminal) -> int:
+        """The process that waits, once `status` names it."""
+        found: list[int] = []
+
+        def is_there(_: str) -> bool:
+            found[:] = [self.status()["waker"]]
+            return found != [None]
+
+        terminal.wait_for(is_there)
+        return found[0]
+
+    def delays_s(self) -> list[float]:
+        """From the moment of each wake-up to the next request."""
+        due = [entry["resume_at"] for entry in self.journal("stop_failure")][: len(self.journal("wake"))]
+        return [next(at for at in self.asked if at >= moment) - moment for moment in due]
+
+
+@pytest.fixture
+def staged(client_home: ClientHome, project: ProjectFactory) -> Build:
+    def build(count: int, script: list[Reply]) -> Stage:
+        return Stage(Outside(client_home, project(features(count))), script)
+
+    return build
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def wait_until_gone(pid: int, deadline_s: float = 15.0) -> None:
+    due_s = time.monotonic() + deadline_s
+    while is_alive(pid):
+        assert time.monotonic() < due_s, "the waker is still there"
+        time.sleep(0.1)
+
+
+def texts(request: ModelRequest) -> str:
+    return "\n".join(request.texts)
+
+
+def test_a_429_with_a_reset_time_is_sat_out_and_the_loop_completes(staged: Build) -> None:
+    stage = staged(2, [*feature_turns(1, 1), LIMIT, *feature_turns(2, 2)])
+    with stage.open() as (terminal, server):
+        terminal.wait_for("complete: 2/2 done", 60)
+        requests = server.main_requests
+    assert len(requests) == 5
+    assert texts(requests[3]).count(NOTE) == 1
+    assert texts(requests[3]).count("iteration 2 of 15: go on with task F2") >= 1
+    (wake,) = stage.journal("wake")
+    assert wake["task"] == "F2"
+    assert stage.outside.loop["iteration"] == 2
+    (delay_s,) = stage.delays_s()
+    assert delay_s < 10.0
+
+
+def test_a_storm_of_529_is_sat_out_with_waits_that_double(staged: Build) -> None:
+    stage = staged(2, [*feature_turns(1, 1), *[fail(529, "Overloaded")] * 3, *feature_turns(2, 2)])
+    with stage.open() as (terminal, server):
+        terminal.wait_for("complete: 2/2 done", 90)
+        assert len(server.main_requests) == 7
+    assert [entry["failures"] for entry in stage.journal("wake")] == [1, 2, 3]
+
+
+def test_ten_wakes_in_one_session(staged: Build) -> None:
+    turns = feature_turns(1, 11)
+    script = turns[:2]
+    for place in range(2, 22, 2):
+        script += [LIMIT, *turns[place : place + 2]]
+    stage = staged(11, script)
+    with stage.open() as (terminal, _):
+        terminal.wait_for("complete: 11/11 done", 150)
+    assert [entry["failures"] for entry in stage.journal("wake")] == [1] * 10
+    assert stage.outside.loop["iteration"] == 11
+    assert max(stage.delays_s()) < 10.0
+
+
+def test_a_message_while_it_waits_goes_on_at_once_and_nothing_wakes_later(staged: Build) -> None:
+    soon = fail(429, "Rate limit reached, try again in 12 seconds")
+    script = [*feature_turns(1, 1), soon, text("Here I am."), *feature_turns(2, 2)]
+    stage = staged(2, script)
+    with stage.open() as (terminal, server):
+        pid = stage.waker(terminal)
+        terminal.submit("are you there?")
+        terminal.wait_for("complete: 2/2 done", 60)
+        wait_until_gone(pid)
+        (failed,) = stage.journal("stop_failure")
+        time.sleep(max(0.0, failed["resume_at"] + 3 - time.time()))
+        assert len(server.main_requests) == 6
+    assert stage.journal("wake") == []
+    assert not any(NOTE in texts(request) for request in server.main_requests)
+
+
+@pytest.mark.parametrize("command", ["cancel", "pause"])
+def test_a_cancelled_or_paused_loop_wakes_nobody(staged: Build, command: str) -> None:
+    stage = staged(2, [*feature_turns(1, 1), LONG])
+    with stage.open() as (terminal, server):
+        pid = stage.waker(terminal)
+        stage.outside.ralphloop(command, "demo")
+        wait_until_gone(pid)
+        assert len(server.main_requests) == 3
+    assert stage.journal("wake") == []
+
+
+@pytest.mark.parametrize("way", ["/exit", "kill -9"])
+def test_the_end_of_the_client_leaves_no_process(staged: Build, way: str) -> None:
+    stage = staged(2, [*feature_turns(1, 1), LONG])
+    with stage.open() as (terminal, _):
+        pid = stage.waker(terminal)
+        if way == "/exit":
+            terminal.type("/exit\r")
+        else:
+            os.kill(parent_of(pid), 9)
+        wait_until_gone(pid)
+    assert stage.outside.loop["outcome"] == "rate_limited"
+    assert stage.status()["waker"] is None
+
+
+def parent_of(pid: int) -> int:
+    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+
+
+def test_two_registrations_wake_the_session_once(staged: Build) -> None:
+    stage = staged(2, [*feature_turns(1, 1), LIMIT, *feature_turns(2, 2)])
+    settings = claude.hook_settings(claude.hook_command(str(PACKAGE)))
+    with stage.open(settings=settings) as (terminal, server):
+        terminal.wait_for("complete: 2/2 done", 60)
+        time.sleep(3.0)
+        requests = server.main_requests
+    assert len(requests) == 5
+    assert sum(NOTE in said for said in requests[-1].texts) == 1
+    assert len(stage.journal("wake")) == 1
+
+
+def test_after_clear_the_new_session_is_not_woken(staged: Build) -> None:
+    stage = staged(2, [*feature_turns(1, 1), fail(429, "Rate limit reached, try again in 10 seconds")])
+    with stage.open() as (terminal, server):
+        pid = stage.waker(terminal)
+        terminal.submit("/clear")
+        wait_until_gone(pid)
+        (failed,) = stage.journal("stop_failure")
+        time.sleep(max(0.0, failed["resume_at"] + 3 - time.time()))
+        assert len(server.main_requests) == 3
+    assert stage.journal("wake") == []
+
+
+def test_escape_does_not_keep_the_loop_asleep(staged: Build) -> None:
+    stage = staged(2, [*feature_turns(1, 1), fail(429, "try again in 8 seconds"), *feature_turns(2, 2)])
+    with stage.open() as (terminal, _):
+        stage.waker(terminal)
+        terminal.press("esc")
+        terminal.wait_for("complete: 2/2 done", 60)
+    assert len(stage.journal("wake")) == 1
+
+
+def test_switched_off_nothing_wakes(staged: Build) -> None:
+    stage = staged(2, [*feature_turns(1, 1), LIMIT])
+    with stage.open(env={**QUICK, "RALPHLOOP_WAKE": "false"}) as (terminal, server):
+        terminal.wait_for(lambda _: stage.outside.loop["outcome"] == "rate_limited")
+        time.sleep(4.0)
+        assert len(server.main_requests) == 3
+    assert stage.status()["waker"] is None
+
+
+def test_a_login_that_is_refused_is_not_waited_for(staged: Build) -> None:
+    stage = staged(2, [*feature_turns(1, 1), *[fail(401, "nobody")] * 5])
+    with stage.open() as (terminal, _):
+        terminal.wait_for(lambda _: stage.outside.loop["outcome"] == "failed")
+    assert stage.journal("wake") == []

@@ -1,0 +1,138 @@
+"""What the person is told: one message per occasion, and nothing in it that must not leave the machine."""
+
+from __future__ import annotations
+
+import pytest
+
+from ralphloop.domain.ledger import Ledger, name_tasks
+from ralphloop.domain.model import OUTCOMES, Limits, LoopState, Task, TaskList
+from ralphloop.domain.survey import survey
+from ralphloop.domain.worklist import Worklist
+from ralphloop.hook import announce
+from ralphloop.notify import message
+from ralphloop.notify.message import Message, message_of, tidied
+from ralphloop.store.shelf import Record
+
+ROOT, HOME = "/home/me/web shop", "/home/me"
+
+
+def record(name: str = "shop") -> Record:
+    paths = {"list": f"{ROOT}/.ralph/loops/shop/feature_list.json"}
+    return Record(
+        "features-shop-1", layout="features", name=name, root=ROOT, paths=paths, limits=Limits(), armed_at=""
+    )
+
+
+def state(outcome: str | None, detail: str = "") -> LoopState:
+    return LoopState(
+        id="features-shop-1", state="ended", outcome=outcome, detail=detail, iteration=7, elapsed_s=2460.0
+    )
+
+
+def work(*questions: str) -> Worklist:
+    tasks = [Task("F1", "done", done=True)]
+    tasks += [Task(f"Q{n}", "open", needs_human=text) for n, text in enumerate(questions, 1)]
+    listed, ledger = TaskList(tasks), Ledger()
+    name_tasks(listed, ledger)
+    for number, text in enumerate(questions, 1):
+        ledger.note(f"Q{number}", question=text)
+    return survey(listed, ledger)
+
+
+def said(about: str, detail: str = "", *questions: str, name: str = "shop", task: str = "") -> Message:
+    told = message_of(record(name), state(about, detail), work(*questions), about=about, task=task)
+    assert told is not None
+    return told
+
+
+@pytest.mark.parametrize(
+    ("about", "kind"),
+    [
+        ("complete", "end"), ("limit", "end"), ("budget", "end"), ("stalled", "end"), ("capped", "end"),
+        ("failed", "end"), ("corrupt", "end"), ("interrupted", "end"), ("needs_input", "person"),
+        ("needs_approval", "person"), ("awaiting_approval", "person"), ("asked", "person"),
+    ],
+)  # fmt: skip
+def test_every_occasion_has_its_kind_and_names_the_loop(about: str, kind: str) -> None:
+    told = said(about)
+    assert told.kind == kind
+    assert told.title.startswith("ralphloop: shop ")
+    assert told.body.startswith("1/1 done, iteration 7/15, 41 min.")
+
+
+@pytest.mark.parametrize("about", ["rate_limited", "cancelled", ""])
+def test_what_passes_by_itself_or_was_the_persons_doing_is_not_told(about: str) -> None:
+    assert message_of(record(), state(about), work(), about=about) is None
+
+
+def test_the_hook_starts_the_program_for_just_what_is_told_of_a_session() -> None:
+    # an interrupt is told of only by a supervisor, whose session nobody could interrupt by hand
+    told = {outcome for outcome in OUTCOMES if outcome in message.TOLD} - {"interrupted"}
+    assert {outcome for outcome in OUTCOMES if outcome not in announce.QUIET} == told
+
+
+def test_an_end_says_why_and_what_to_do() -> None:
+    body = said("stalled", "3 near-empty replies in a row").body
+    assert body.endswith(". 3 near-empty replies in a row. `ralphloop status shop` tells what to do.")
+
+
+def test_a_question_is_in_the_message() -> None:
+    told = said("needs_input", "", "Which service?", "Which port?")
+    assert "Q1: Which service? Q2: Which port? `ralphloop answer ID TEXT` answers." in told.body
+    assert told.facts["questions"] == [
+        {"task": "Q1", "text": "Which service?"},
+        {"task": "Q2", "text": "Which port?"},
+    ]
+
+
+def test_of_several_questions_the_new_one_is_told() -> None:
+    told = said("asked", "", "Which service?", "Which port?", task="Q2")
+    assert [asked["task"] for asked in told.facts["questions"]] == ["Q2"]
+
+
+def test_a_list_that_cannot_be_read_is_no_obstacle() -> None:
+    told = message_of(record(), state("corrupt", "bad JSON"), None, about="corrupt")
+    assert told is not None
+    assert told.body.startswith("iteration 7/15, 41 min. bad JSON. ")
+    assert told.facts["done"] is None
+
+
+def clean(text: str, *, secrets: tuple[str, ...] = ()) -> str:
+    told = tidied(Message("end", text, text, {"detail": [text]}), root=ROOT, home=HOME, secrets=secrets)
+    assert told.facts["detail"] == [told.body]
+    return told.body
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        (f"{ROOT}/src/a.py is gone", "src/a.py is gone"),
+        (f"{HOME}/.ssh/config", "~/.ssh/config"),
+        ("see /var/log/app/x.log now", "see …/x.log now"),
+        ("('/opt/tool/bin/run')", "('…/run')"),
+        ("https://example.invalid/a/b/c stays", "https://example.invalid/a/b/c stays"),
+        ("/ralphloop:approve abc", "/ralphloop:approve abc"),
+        ("src/app/main.py", "src/app/main.py"),
+    ],
+)
+def test_paths_are_said_from_the_project_or_by_their_last_part(text: str, shown: str) -> None:
+    assert clean(text) == shown
+
+
+def test_secrets_do_not_leave_the_machine() -> None:
+    text = "failed with hunter2-hunter2 and sk-ant-abcdefgh12345678"
+    assert clean(text, secrets=("hunter2-hunter2",)) == "failed with *** and ***"
+    assert clean("key /ab/cd/ef+secret/xyz", secrets=("/ab/cd/ef+secret/xyz",)) == "key ***"
+
+
+def test_nothing_that_a_terminal_obeys_is_left() -> None:
+    hostile = "a\x1b]0;x\x07b\r\nc\u202ed\u2028e\x00\udc80f\tg"
+    assert clean(hostile) == "a]0;xb cd ef g"
+
+
+def test_texts_are_bounded() -> None:
+    told = tidied(
+        Message("end", "t" * 5000, "b" * 50_000, {"detail": "d" * 50_000}), root=ROOT, home=HOME, secrets=()
+    )
+    assert (len(told.title), len(told.body)) == (message.TITLE_MAX, message.BODY_MAX)
+    assert len(told.facts["detail"]) == message.BODY_MAX

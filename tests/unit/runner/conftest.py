@@ -1,0 +1,17 @@
+"""A stage for programs in the client's place; nothing of it outlives its test."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from unit.runner.stage import Stage
+
+
+@pytest.fixture
+def stage(tmp_path: Path) -> Iterator[Stage]:
+    made = Stage(tmp_path.resolve())
+    yield made
+    made.clear()

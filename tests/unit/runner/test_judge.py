@@ -1,0 +1,152 @@
+"""What comes after a session, as a table."""
+
+from __future__ import annotations
+
+import pytest
+
+from ralphloop.agents.claude_stream import Result
+from ralphloop.domain.model import (
+    BUDGET,
+    CANCELLED,
+    COMPLETE,
+    ENDED,
+    FAILED,
+    INTERRUPTED,
+    LIMIT,
+    NEEDS_INPUT,
+    PAUSED,
+    RATE_LIMITED,
+    RUNNING,
+    WAITING,
+)
+from ralphloop.runner import judge
+from ralphloop.runner.agent_process import Ending
+from ralphloop.runner.judge import END, NEXT, REST, WAIT, Pace, Session, Trouble, backoff
+from unit.domain.build import a_loop
+
+NOW = 1_800_000_000.0
+PACE = Pace(margin_s=60.0, backoff_s=30.0)
+FINE = Ending(0, None, "")
+
+
+def result(**values) -> Result:
+    usual = {
+        "session": "S", "is_error": False, "subtype": "success", "terminal_reason": "completed",
+        "api_error_status": None, "text": "", "cost_usd": 0.0, "tokens": 0, "num_turns": 1, "errors": (),
+        "denials": (), "result_index": 0,
+    }  # fmt: skip
+    return Result(**{**usual, **values})
+
+
+def api_error(status: int | None, text: str = "API Error", **values) -> Session:
+    told = result(is_error=True, terminal_reason="api_error", api_error_status=status, text=text)
+    return Session(Ending(1, None, ""), told, **values)
+
+
+DONE = Session(FINE, result(), stops=1)
+HANDED_OVER = Session(FINE, result(), stops=1, handed_over=True)
+KILLED = Session(Ending(None, 9, ""))
+STARTED_BADLY = Session(Ending(1, None, "line\nError: Session ID x is already in use."))
+
+
+def verdict(session: Session, *, trouble: Trouble = Trouble(), **state) -> judge.Verdict:  # noqa: B008
+    loop = a_loop(**{"state": RUNNING, **state})
+    return judge.judge(session, loop, trouble=trouble, pace=PACE, now=NOW)
+
+
+@pytest.mark.parametrize(
+    ("state", "session", "kind", "outcome"),
+    [
+        ({"state": ENDED, "outcome": COMPLETE}, DONE, END, ""),
+        ({"state": ENDED, "outcome": COMPLETE}, KILLED, END, ""),
+        ({"state": ENDED, "outcome": CANCELLED}, Session(KILLED.ending, cut=judge.HALT), END, ""),
+        ({"state": PAUSED, "outcome": NEEDS_INPUT}, DONE, END, ""),
+        ({"state": PAUSED, "outcome": INTERRUPTED}, DONE, REST, ""),
+        ({}, HANDED_OVER, NEXT, ""),
+        ({"state": WAITING}, DONE, NEXT, ""),
+        ({}, Session(FINE, result(), cut=judge.INTERRUPT), END, INTERRUPTED),
+        ({}, Session(FINE, cut=judge.GONE), END, ""),
+        ({}, Session(FINE, cut=judge.TIME), END, LIMIT),
+        ({}, Session(FINE, cut=judge.SKIP), NEXT, ""),
+        ({}, Session(Ending(None, None, "not found"), cut=judge.NO_START), END, FAILED),
+        ({}, Session(Ending(None, None, ""), cut=judge.NO_WORK), END, FAILED),
+        ({}, Session(FINE, result(is_error=True, subtype="error_max_budget_usd")), END, BUDGET),
+        ({}, api_error(401, "Invalid API key"), END, FAILED),
+        ({}, api_error(404, "model: no-such-model"), END, FAILED),
+        ({}, api_error(400, "messages.0: bad"), END, FAILED),
+        ({}, api_error(429), WAIT, ""),
+        ({}, api_error(529, "Overloaded"), WAIT, ""),
+        ({}, api_error(500), WAIT, ""),
+        ({}, api_error(None, "Connection error."), WAIT, ""),
+        ({}, api_error(403, "You've hit your limit · resets 7pm (Asia/Tokyo)"), WAIT, ""),
+        ({}, api_error(400, "You have reached your individual spend limit"), WAIT, ""),
+    ],
+)
+def test_what_comes_next(state, session, kind, outcome):
+    found = verdict(session, **state)
+    assert (found.kind, found.outcome) == (kind, outcome)
+
+
+def test_an_announced_reset_is_waited_for_with_a_margin():
+    found = verdict(api_error(429, "API Error: 429 retry after 90 seconds"))
+    assert found.until == NOW + 90 + 60
+
+
+def test_a_reset_that_the_account_tells_is_waited_for():
+    assert verdict(api_error(429, resets_at=NOW + 500)).until == NOW + 560
+    assert verdict(api_error(429, resets_at=NOW - 500)).until == NOW + 30
+
+
+def test_without_an_announced_reset_each_wait_is_twice_as_long():
+    waits, trouble = [], Trouble()
+    for _ in range(7):
+        found = verdict(api_error(529), trouble=trouble)
+        waits.append(found.until - NOW)
+        trouble = found.trouble
+    assert waits == [30, 60, 120, 240, 480, 900, 900]
+
+
+def test_a_turn_that_came_to_its_end_begins_the_waits_anew():
+    found = verdict(api_error(529, stops=2), trouble=Trouble(outages=5))
+    assert found.until - NOW == 30
+
+
+def test_an_outage_without_an_end_rests_as_rate_limited():
+    found = verdict(api_error(529), trouble=Trouble(outages=judge.OUTAGES))
+    assert (found.kind, found.outcome) == (END, RATE_LIMITED)
+
+
+@pytest.mark.parametrize(
+    "session", [KILLED, STARTED_BADLY, Session(FINE, cut=judge.IDLE), Session(FINE, result())]
+)
+def test_a_session_without_a_stop_counts_as_an_attempt_and_too_many_fail(session):
+    found = verdict(session)
+    assert (found.kind, found.tried, found.trouble.crashes) == (NEXT, True, 1)
+    again = verdict(session, trouble=found.trouble)
+    assert (again.kind, again.tried, again.until) == (WAIT, True, NOW + 30)
+    last = verdict(session, trouble=Trouble(crashes=judge.CRASHES))
+    assert (last.kind, last.outcome) == (END, FAILED)
+
+
+def test_waits_for_the_api_are_no_attempt():
+    assert not verdict(api_error(429)).tried
+
+
+def test_what_the_client_said_before_it_died_is_told():
+    assert "Session ID x is already in use" in verdict(STARTED_BADLY).why
+    assert "signal 9" in verdict(KILLED).why
+
+
+def test_a_prompt_that_is_too_long_gets_a_fresh_session():
+    told = result(is_error=True, terminal_reason="prompt_too_long", api_error_status=400)
+    found = verdict(Session(Ending(1, None, ""), told, stops=3))
+    assert (found.kind, found.tried) == (NEXT, True)
+
+
+def test_a_turn_that_the_client_ended_against_the_hook_counts_as_an_attempt():
+    found = verdict(DONE)
+    assert (found.kind, found.tried) == (NEXT, True)
+
+
+def test_a_wait_is_never_shorter_than_the_first_one():
+    assert backoff(3600.0, 3) == 3600.0

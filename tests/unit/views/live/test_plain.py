@@ -1,0 +1,87 @@
+"""The view as lines: each thing once, with its time, and nothing that a terminal would obey."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from ralphloop.agents.usage import Context
+from ralphloop.store.supervisor import Holder
+from ralphloop.views.live.plain import FIRST, Lines, state_lines
+from unit.views.live.looked_at import T0, frame, said, view
+
+HEAD = "2027-01-15 08:02:00  now     shop · running · iteration 3/30 · 1/3 done · next F2"
+
+
+@pytest.fixture(autouse=True)
+def _in_utc(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv("TZ", "UTC")
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
+
+
+def test_everything_is_told_once() -> None:
+    lines = Lines()
+    one, two = said("hello\nworld"), said("Edit a.py\n- x", "edit")
+    assert lines.news(frame(activities=[one])) == [
+        "2027-01-15 08:00:00  says    hello",
+        "2027-01-15 08:00:00          world",
+        HEAD,
+    ]
+    assert lines.news(frame(activities=[one])) == []
+    assert lines.news(frame(activities=[one, two])) == [
+        "2027-01-15 08:00:00  edits   Edit a.py",
+        "2027-01-15 08:00:00          - x",
+    ]
+
+
+def test_a_changed_headline_is_told() -> None:
+    lines = Lines()
+    lines.news(frame())
+    (told,) = lines.news(frame(seen=view(done=2, next="F3")))
+    assert told.endswith("2/3 done · next F3")
+
+
+def test_a_wait_is_told_once_and_not_every_second() -> None:
+    lines, holder = Lines(), Holder(phase="resting", until=T0 + 600, why="rate limit")
+    assert lines.news(frame(holder=holder))[-1] == (
+        "2027-01-15 08:02:00  waits   until 2027-01-15 08:10:00 (rate limit)"
+    )
+    assert lines.news(frame(holder=holder, now=T0 + 130)) == []
+    assert lines.news(frame(holder=Holder(phase="working"))) == []
+    assert lines.news(frame(holder=Holder(phase="resting")))[-1].endswith("waits   for now")
+
+
+def test_of_what_happened_before_the_last_lines_are_told() -> None:
+    told = Lines().news(frame(activities=[said(f"said {number}") for number in range(100)]))
+    assert len(told) == FIRST + 1
+    assert told[-2].endswith("said 99")
+
+
+def test_nothing_that_a_terminal_obeys_comes_through() -> None:
+    evil = "a\x1b[2J\x07\u202e"
+    shown = frame(
+        activities=[said(evil)],
+        seen=view(name=evil, detail=evil),
+        holder=Holder(phase="resting", why=evil),
+    )
+    for line in [*Lines().news(shown), *state_lines(shown, width=80, rows=20)]:
+        assert line.isprintable(), repr(line)
+
+
+def test_the_state_is_what_status_shows_and_the_last_lines() -> None:
+    told = state_lines(
+        frame(activities=[said("hello")], context=Context(82_000, "m", 200_000)), width=80, rows=20
+    )
+    assert told[0] == "shop · running · iteration 3/30 · 1/3 done · next F2"
+    assert "  context 82k of 200k (41 %)" in told
+    assert "  ☐ F2  open     2  Task 2" in told
+    assert told[-2:] == [
+        "  used: 2 min of 8 h 00 min, 1.2k tokens, $0.50",
+        "2027-01-15 08:00:00  says    hello",
+    ]
+    assert "tokens unknown" in state_lines(frame(tokens=None), width=80, rows=20)[-1]
