@@ -58,7 +58,9 @@ EXCEPTIONS = {
 SOURCES = sorted(path for folder in HOT for path in (PACKAGE / folder).rglob("*.py"))
 SOURCES += [PACKAGE / f"{name}.py" for name in HOT_MODULES]
 # The hook imports these on rare branches, under whatever Python the system has.
-ON_RARE_BRANCHES = [path for folder in ("agents", "evidence") for path in (PACKAGE / folder).glob("*.py")]
+ON_RARE_BRANCHES = [
+    path for folder in ("agents", "config", "evidence") for path in (PACKAGE / folder).glob("*.py")
+]
 
 
 def shown(path: Path) -> str:

@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from e2e.looping import bash
-from e2e.running import Running, eventually, list_of, task_in
+from e2e.running import Running, list_of, task_in
+from fakes.patience import eventually
 from ralphloop.testing.messages_api import ModelRequest
 from ralphloop.testing.reply import Reply, text
 
@@ -194,7 +195,8 @@ class Siege:
         assert max(worked) <= proven[0], f"{self.told()}: {task} was done again, {worked} {proven}"
         # A blow between the journal and the ledger, which are two files, makes the proof be taken again.
         struck = [ms for ms in proven[:-1] if any(0 <= blow.at * 1000 - ms < 1000 for blow in self.blows)]
-        assert len(proven) == 1 + len(struck), f"{self.told()}: {task} was proven at {proven}"
+        blows = [round(blow.at * 1000) for blow in self.blows]
+        assert len(proven) == 1 + len(struck), f"{self.told()}: {task} proven at {proven}, blows at {blows}"
 
     def told(self) -> str:
         said = ", ".join(f"{'+'.join(blow.victims)} {blow.gone_after_s:.2f}" for blow in self.blows)

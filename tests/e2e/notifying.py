@@ -6,12 +6,12 @@ import json
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from e2e.cli_project import PACKAGE, SESSION, Done, Project
+from fakes.patience import eventually
 
 LAUNCHER = [sys.executable, "-I", "-S", str(PACKAGE / "hook" / "launch.py")]
 # Each call is one line, written at once.
@@ -71,10 +71,7 @@ def at_work(project: Project) -> list[int]:
 
 def wait_until_told(project: Project) -> None:
     """Until nothing is at work any more; whoever was to be told has been told then."""
-    until = time.monotonic() + 60
-    while at_work(project):
-        assert time.monotonic() < until, "a notice is still on its way"
-        time.sleep(0.05)
+    eventually(lambda: not at_work(project), what="a notice is still on its way", deadline_s=60)
     errors = project.home / ".local/state/ralphloop/errors.log"
     assert not errors.exists(), errors.read_text()
     assert not list(project.home.rglob("reports/*"))

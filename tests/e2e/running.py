@@ -8,14 +8,14 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from e2e.client import ClientHome
 from e2e.looping import Outside
+from fakes.patience import eventually as eventually
 from ralphloop.testing.messages_api import ModelRequest
 from ralphloop.testing.model_server import ModelServer
 from ralphloop.testing.reply import Reply, text
@@ -140,18 +140,6 @@ class Running:
         for pid in self.processes():
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
-
-
-def eventually(is_so: Callable[[], Any], *, deadline_s: float = 30.0) -> Any:
-    """What the question finds, once it finds something."""
-    due = time.monotonic() + deadline_s
-    while True:
-        with contextlib.suppress(OSError, ValueError):
-            found = is_so()
-            if found:
-                return found
-        assert time.monotonic() < due, f"not within {deadline_s} s"
-        time.sleep(0.05)
 
 
 @contextlib.contextmanager

@@ -52,7 +52,7 @@ class TwoScreens(pyte.Screen):
 class CommandScreen:
     """One command, started at once; a context manager that ends its whole process group.
 
-    The parent keeps the terminal's other end open, so that its modes can be read after the command.
+    The parent keeps the terminal's other end open until the command is over, so that its modes can be read.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class CommandScreen:
         self.written = b""
         self._master, self._slave = pty.openpty()
         self._set_size(columns, rows)
-        self.modes_before = self.modes()
+        self.modes_before = self._modes_left = self.modes()
         self.process = subprocess.Popen(
             [sys.executable, "-I", "-c", _TAKE, *argv],
             cwd=cwd,
@@ -108,19 +108,26 @@ class CommandScreen:
             return {cell.fg for cell in cells} | {cell.bg for cell in cells}
 
     def modes(self) -> list[Any]:
-        return termios.tcgetattr(self._slave)
+        return self._modes_left if self._slave < 0 else termios.tcgetattr(self._slave)
 
     def wait_for(self, wanted: str | Callable[[str], bool], deadline_s: float = 30.0) -> str:
         """The screen once it contains a text or satisfies a predicate."""
         holds = wanted if callable(wanted) else lambda screen: wanted in screen
         due_s = time.monotonic() + deadline_s
         while True:
-            is_over = time.monotonic() > due_s or self.process.poll() is not None
-            time.sleep(0.05)
+            # Asked before the look: what was written before the end is looked at too.
+            is_over = time.monotonic() > due_s or self._is_at_its_end()
             screen = self.text()
             if holds(screen):
                 return screen
             assert not is_over, f"never on screen: {wanted} (exit {self.process.poll()})\n{screen}"
+            time.sleep(0.05)
+
+    def _is_at_its_end(self) -> bool:
+        if self.process.poll() is None:
+            return False
+        self._read_to_the_end(10.0)
+        return True
 
     def type(self, text: str) -> None:
         os.write(self._master, text.encode())
@@ -139,15 +146,21 @@ class CommandScreen:
     def exit_code(self, deadline_s: float = 30.0) -> int:
         """Wait for the end, and for what was still on its way to the screen."""
         code = self.process.wait(deadline_s)
-        time.sleep(0.3)
+        self._read_to_the_end(deadline_s)
         return code
+
+    def _read_to_the_end(self, deadline_s: float) -> None:
+        """A terminal that nobody has open any more is at its end once all that was written has been read."""
+        if self._slave >= 0:
+            self._modes_left = termios.tcgetattr(self._slave)
+            os.close(self._slave)
+            self._slave = -1
+        self._reader.join(deadline_s)
+        assert not self._reader.is_alive(), "the command is over, and somebody still has its terminal open"
 
     def hang_up(self) -> None:
         """The terminal's window is closed."""
-        self._stop_reading()
-        os.close(self._slave)
-        os.close(self._master)
-        self._slave = self._master = -1
+        self._let_go()
 
     def close(self) -> None:
         for ending, patience_s in ((signal.SIGTERM, 3.0), (signal.SIGKILL, 5.0)):
@@ -156,15 +169,15 @@ class CommandScreen:
                     os.killpg(self.process.pid, ending)
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     self.process.wait(patience_s)
-        self._stop_reading()
+        self._let_go()
+
+    def _let_go(self) -> None:
+        self._closing.set()
+        self._reader.join()
         for handle in (self._slave, self._master):
             if handle >= 0:
                 os.close(handle)
         self._slave = self._master = -1
-
-    def _stop_reading(self) -> None:
-        self._closing.set()
-        self._reader.join()
 
     def _read(self) -> None:
         while not self._closing.is_set():

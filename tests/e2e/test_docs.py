@@ -116,6 +116,12 @@ def test_links_into_a_page_lead_to_its_headings(page: Path) -> None:
     assert lost == []
 
 
+def test_the_readme_lists_every_page() -> None:
+    listed = PAGES[0].read_text(encoding="utf-8").partition("\n## More\n")[2]
+    pages = [page.name for page in (REPOSITORY / "docs").glob("*.md")]
+    assert [name for name in pages if f"(docs/{name})" not in listed] == []
+
+
 def test_make_targets_of_the_first_screen_exist() -> None:
     first_screen = "\n".join(PAGES[0].read_text(encoding="utf-8").splitlines()[:20])
     makefile = (REPOSITORY / "Makefile").read_text(encoding="utf-8")

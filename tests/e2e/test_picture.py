@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -53,7 +54,7 @@ def test_the_picture_can_be_made_again(claude_binary: Path, tmp_path: Path) -> N
     again = tmp_path / "again.svg"
     env = {
         "HOME": str(tmp_path),
-        "PATH": "/usr/local/bin:/usr/bin:/bin",
+        "PATH": os.defpath,
         "RALPHLOOP_CLAUDE": str(claude_binary),
     }
     done = subprocess.run(

@@ -6,8 +6,8 @@ import pytest
 
 from e2e.conftest import git
 from e2e.looping import bash, feature_turns
-from e2e.running import list_of, running
-from ralphloop.testing.reply import text
+from e2e.running import list_of, running, task_in
+from ralphloop.testing.reply import fail, text
 
 pytestmark = [pytest.mark.client, pytest.mark.timeout(180)]
 
@@ -53,6 +53,33 @@ def test_a_dirty_tree_is_refused_by_name_and_nothing_is_armed(client_home, proje
     assert "half-done.txt (untracked)" in done.stderr
     assert not (root / ".ralph/run").exists()
     assert stage.server.requests == []
+
+
+def test_the_branch_is_not_switched_without_consent(client_home, project):
+    root = with_author(project(list_of(*PROVEN)))
+    with running(client_home, root, []) as stage:
+        process = stage.popen("run", "demo", "--commit", "--branch", "overnight")
+        _, stderr = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert "ralphloop run demo --yes" in stderr
+    assert git(root, "branch", "--show-current").strip() == "main"
+
+
+def test_a_loop_that_goes_on_keeps_its_branch(client_home, project):
+    root = with_author(project(list_of(*PROVEN)))
+    turns, mended = iter(feature_turns(1, 2)), []
+
+    def answer(request):
+        return next(turns) if mended or task_in(request) == "F1" else fail(404, "no such model")
+
+    with running(client_home, root, answer) as stage:
+        assert stage.run("--branch", "overnight").code == 15
+        mended.append(True)
+        other = stage.run("--branch", "elsewhere")
+        assert other.code == 1
+        assert "commits on overnight" in other.stderr
+        assert stage.run().code == 0
+    assert [subject for subject, _ in log(root, "overnight")] == ["F1: Make file 1", "F2: Make file 2"]
 
 
 def test_a_run_that_was_cut_short_goes_on_committing(client_home, project):

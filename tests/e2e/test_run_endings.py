@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
-import pty
 import resource
 import signal
 import subprocess
-import termios
 import threading
-import time
 import uuid
 from pathlib import Path
 
 import pytest
 
 from e2e.looping import SPECKIT_STATE, SPECUM_STATE, TASKS, bash, box_turns, feature_turns
-from e2e.running import eventually, list_of, running, task_in
+from e2e.running import list_of, running, task_in
+from fakes.patience import eventually
 from ralphloop.testing.reply import fail, text
 
 pytestmark = [pytest.mark.client, pytest.mark.timeout(180)]
@@ -58,71 +55,6 @@ def test_a_terminated_run_pauses_and_says_how_to_go_on(client_home, project):
         completes(stage)
 
 
-def test_a_hang_up_lets_it_run_on(client_home, project):
-    held = threading.Event()
-    replies = iter([bash("touch made-1 && ralphloop done F1").held(held), text("Made.")])
-    with running(client_home, project(list_of({})), lambda _: next(replies, text("Over."))) as stage:
-        process = stage.start()
-        stage.server.wait_for_requests(1)
-        process.send_signal(signal.SIGHUP)
-        stdout, _ = process.communicate(timeout=60)
-        assert process.returncode == 0
-        assert "goes on without you" in stdout
-        held.set()
-        eventually(lambda: stage.ending == ("ended", "complete"), deadline_s=60)
-        eventually(lambda: not stage.processes())
-
-
-def in_a_terminal(stage) -> tuple[subprocess.Popen[bytes], int]:
-    """`run` in a terminal of its own; whoever holds the other end can type, or hang up."""
-    master, slave = pty.openpty()
-    process = subprocess.Popen(
-        stage.words("run", "demo", "--yes", "--permission-mode", "bypassPermissions"),
-        cwd=stage.root, env={**stage.env(), "TERM": "xterm"}, stdin=slave, stdout=slave, stderr=slave,
-        start_new_session=True, preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
-    )  # fmt: skip
-    os.close(slave)
-    return process, master
-
-
-@pytest.mark.parametrize("how", ["closed", "left with q"])
-def test_a_terminal_that_is_left_lets_it_run_on(client_home, project, how):
-    held = threading.Event()
-    replies = iter([bash("touch made-1 && ralphloop done F1").held(held), text("Made.")])
-    with running(client_home, project(list_of({})), lambda _: next(replies, text("Over."))) as stage:
-        process, master = in_a_terminal(stage)
-        reader = threading.Thread(target=_drain, args=(master,))
-        reader.start()
-        stage.server.wait_for_requests(1)
-        if how == "closed":
-            _hang_up(master, reader)
-        else:
-            eventually(lambda: os.write(master, b"q") and process.poll() is not None)
-        process.wait(timeout=60)
-        held.set()
-        eventually(lambda: stage.ending == ("ended", "complete"), deadline_s=60)
-        eventually(lambda: not stage.processes())
-        if how != "closed":
-            _hang_up(master, reader)
-
-
-def _drain(master: int) -> None:
-    """A screen that nobody reads fills up."""
-    try:
-        while os.read(master, 65536):
-            pass
-    except OSError:
-        return
-
-
-def _hang_up(master: int, reader: threading.Thread) -> None:
-    null = os.open(os.devnull, os.O_RDWR)
-    os.dup2(null, master)  # closes the terminal; a thread that reads it would keep it open otherwise
-    os.close(null)
-    reader.join(timeout=10)
-    os.close(master)
-
-
 @pytest.mark.parametrize("by_resume", [False, True])
 def test_a_pause_from_another_terminal_lets_the_turn_finish(client_home, project, by_resume):
     held = threading.Event()
@@ -142,15 +74,13 @@ def test_a_pause_from_another_terminal_lets_the_turn_finish(client_home, project
         completes(stage)
 
 
-def test_a_cancel_ends_a_long_wait_within_seconds(client_home, project):
+def test_a_cancel_ends_a_long_wait(client_home, project):
     limited = fail(429, "This request would exceed your rate limit. Please retry after 3000 seconds.")
     with running(client_home, project(list_of({})), lambda _: limited) as stage:
         process = stage.start()
         eventually(lambda: stage.events("wait"))
-        began = time.monotonic()
         assert stage.command("cancel", "demo").code == 0
-        process.communicate(timeout=30)
-        assert time.monotonic() - began < 20
+        process.communicate(timeout=60)  # the wait itself is 50 minutes
         assert process.returncode == 16
         assert stage.ending == ("ended", "cancelled")
         assert stage.processes() == {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+from pathlib import Path
 
 import pytest
 
@@ -198,12 +199,54 @@ def test_detached_it_goes_on_alone(client_home, project):
 
 
 def test_nested_variables_do_not_reach_the_client(client_home, project):
+    def answer(request):
+        (pid,) = stage.pids("bin/claude") or stage.pids("claude")[:1]
+        seen.append(Path(f"/proc/{pid}/environ").read_text().split("\0"))
+        return next(work, text("Done."))
+
     nested = {"CLAUDECODE": "1", "CLAUDE_CODE_SESSION_ID": "outer", "CLAUDE_CODE_ENTRYPOINT": "cli"}
-    work = [bash("env > seen; ralphloop done F1"), text("Done.")]
-    with running(client_home, project(list_of({})), work, env=nested) as stage:
-        done = stage.popen("run", "demo", "--unapproved", "--permission-mode", "bypassPermissions")
-        _, stderr = done.communicate(timeout=90)
-    assert done.returncode == 0, stderr
-    seen = dict(line.split("=", 1) for line in (stage.root / "seen").read_text().splitlines() if "=" in line)
-    assert seen["CLAUDE_CODE_SESSION_ID"] == stage.events("session")[0]["session"]
-    assert seen["CLAUDE_CODE_ENTRYPOINT"] == "sdk-cli"
+    seen, work = [], iter([bash("ralphloop done F1"), text("Done.")])
+    with running(client_home, project(list_of({})), answer, env=nested) as stage:
+        process = stage.popen("run", "demo", "--unapproved")
+        _, stderr = process.communicate(timeout=90)
+    assert process.returncode == 0, stderr
+    assert "RALPHLOOP_RUN=1" in seen[0]
+    assert not [line for line in seen[0] if line.partition("=")[0] in nested]
+
+
+def test_an_agent_gives_no_wide_rights_to_the_agents_that_it_starts(client_home, project):
+    with running(client_home, project(list_of({})), [], env={"CLAUDECODE": "1"}) as stage:
+        process = stage.popen("run", "demo", "--permission-mode", "bypassPermissions")
+        _, stderr = process.communicate(timeout=90)
+    assert process.returncode == 1
+    assert "--permission-mode bypassPermissions" in stderr
+    assert not (stage.root / ".ralph/run").exists()
+
+
+def test_silence_at_a_later_task_is_an_attempt_at_that_task(client_home, project):
+    def answer(request):
+        hangs = task_in(request) == "F2" and len(stage.events("session")) == 1
+        return bash(HANG) if hangs else next(work, text("Done."))
+
+    work = iter(feature_turns(1, 2))
+    with running(client_home, project(list_of({}, {})), answer) as stage:
+        assert stage.run("--idle-timeout", "4s").code == 0
+    assert stage.loop["attempts"] == {"F2": 1}
+
+
+def test_what_a_session_without_a_stop_has_spent_counts_for_the_budget(client_home, project):
+    dear = bash(HANG).using(output_tokens=200_000)
+    with running(client_home, project(list_of({}, model=SONNET)), [dear, *feature_turns(1, 1)]) as stage:
+        done = stage.run("--idle-timeout", "4s", "--max-tokens", "100k")
+    assert done.code == 11
+    assert stage.ending == ("ended", "budget")
+    assert stage.loop["detail"] == "200100 of 100000 tokens used"
+    assert len(stage.events("session")) == 1
+
+
+def test_a_detached_run_answers_in_json(client_home, project):
+    with running(client_home, project(list_of({})), feature_turns(1, 1)) as stage:
+        told = json.loads(stage.run("--detach", "--json").stdout)
+        assert (told["name"], told["process"]) == ("demo", stage.pids("supervise")[0])
+        eventually(lambda: stage.ending == ("ended", "complete"), deadline_s=60)
+        eventually(lambda: not stage.processes())

@@ -60,16 +60,33 @@ def test_p_pauses_at_the_end_of_the_turn_and_goes_on(client_home, project):
 
 def test_ss_skips_the_task_at_hand(client_home, project):
     def answer(request):
-        return bash(HANG) if task_in(request) == "F1" else next(work, text("Done."))
+        return bash(HANG) if task_in(request) == "F2" else next(work, text("Done."))
 
-    work = iter(feature_turns(2, 2))
-    with running(client_home, project(list_of({}, {})), answer) as stage, at_terminal(stage) as screen:
+    work = iter([*feature_turns(1, 1), *feature_turns(3, 3)])
+    root = project(list_of({}, {}, {}))
+    with running(client_home, root, answer) as stage, at_terminal(stage) as screen:
         eventually(lambda: stage.pids("tail"), deadline_s=WAIT_S)
-        screen.wait_for("at hand: F1", deadline_s=WAIT_S)
+        screen.wait_for("at hand: F2", deadline_s=WAIT_S)
         screen.type("s")
-        screen.wait_for("press s again to skip task F1", deadline_s=WAIT_S)
+        screen.wait_for("press s again to skip task F2", deadline_s=WAIT_S)
         screen.type("s")
         screen.wait_for("demo · complete", deadline_s=WAIT_S)
+    assert stage.tasks() == {"F1": "unverified", "F2": "skipped", "F3": "unverified"}
+
+
+def test_ss_in_a_wait_that_is_left_from_before_skips_and_ends_nothing_else(client_home, project):
+    limited = fail(429, "This request would exceed your rate limit. Please retry after 3000 seconds.")
+    with running(client_home, project(list_of({}, {})), [limited, *feature_turns(2, 2)]) as stage:
+        with at_terminal(stage) as screen:
+            screen.wait_for("waits 49:", deadline_s=WAIT_S)
+            screen.type("\x03")
+            assert screen.exit_code(deadline_s=WAIT_S) == 14
+        with at_terminal(stage) as screen:
+            screen.wait_for("waits 4", deadline_s=WAIT_S)
+            screen.type("ss")
+            eventually(lambda: stage.events("skip"), deadline_s=WAIT_S)
+            screen.type("w")
+            screen.wait_for("demo · complete", deadline_s=WAIT_S)
     assert stage.tasks() == {"F1": "skipped", "F2": "unverified"}
 
 

@@ -9,10 +9,12 @@ import random
 import signal
 import subprocess
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from fakes.patience import eventually
 from hook.branches import commits, driven, git, is_clean, turn
 from hook.conftest import ProjectFactory
 from hook.harness import LoopProject, feature
@@ -74,16 +76,19 @@ def begin_turn(found: LoopProject) -> subprocess.Popen[bytes]:
 def await_index(found: LoopProject, process: subprocess.Popen[bytes]) -> None:
     """Until the files are being looked at."""
     old = set((found.root / ".git").glob("ralphloop-index-*"))
-    while process.poll() is None and set((found.root / ".git").glob("ralphloop-index-*")) <= old:
-        pass
+    _meet(process, lambda: not set((found.root / ".git").glob("ralphloop-index-*")) <= old)
 
 
 def await_commit(found: LoopProject, process: subprocess.Popen[bytes]) -> None:
     """Until the branch has moved: the ledger does not know of it yet."""
     branch = found.root / ".git" / "refs" / "heads" / "work"
     old = branch.read_text()
-    while process.poll() is None and branch.read_text() == old:
-        pass
+    _meet(process, lambda: branch.read_text() != old)
+
+
+def _meet(process: subprocess.Popen[bytes], is_now: Callable[[], bool]) -> None:
+    """The instant itself, or a hook that was faster than the look."""
+    eventually(lambda: is_now() or process.poll() is not None, deadline_s=60, pause_s=0.0)
 
 
 def await_chance(found: LoopProject, process: subprocess.Popen[bytes]) -> None:
@@ -122,7 +127,10 @@ def test_killed_at_any_instant_every_task_has_one_commit(project: ProjectFactory
 
 def settle(found: LoopProject, number: int) -> None:
     """Stop until the task's commit is noted: an orphan of the killed hook may be at it for a moment."""
-    deadline = time.monotonic() + 30
-    while "commit" not in known(found, f"F{number}"):
-        assert time.monotonic() < deadline, events(found, "commit_failed")
+
+    def is_noted() -> bool:
         turn(found)
+        return "commit" in known(found, f"F{number}")
+
+    if "commit" not in known(found, f"F{number}"):
+        eventually(is_noted, what=lambda: events(found, "commit_failed"))

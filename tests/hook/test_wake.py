@@ -11,8 +11,8 @@ import pytest
 from hook.harness import LoopProject, task_id
 from hook.lines import error_line, tool_line
 from hook.waiting import HOUR, LATER, LIMITED, Waiting, attended
+from ralphloop.agents.stamp import moment
 from ralphloop.views import terminal
-from ralphloop.views.clock import moment
 from ralphloop.views.snapshot import view_of
 
 DOWN = {"error": "server_error", "last_assistant_message": "API Error: 529 Overloaded."}
@@ -106,7 +106,7 @@ def test_a_machine_that_slept_past_the_time_wakes_the_session_late(features: Loo
     with Waiting(features, **LATER) as hook:
         hook.settled()
         os.kill(hook.process.pid, signal.SIGSTOP)
-        time.sleep(8.0)
+        time.sleep(max(0.0, features.loop()["resume_at"] + 2.0 - time.time()))
         assert features.loop()["outcome"] == "rate_limited"
         os.kill(hook.process.pid, signal.SIGCONT)
         hook.wakes()

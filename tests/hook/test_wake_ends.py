@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from fakes.patience import eventually
 from hook.harness import OTHER, LoopProject
-from hook.waiting import HOUR, LIMITED, Waiting, attended, shown_waker, until
+from hook.waiting import HOUR, LIMITED, Waiting, attended, shown_waker
 from ralphloop.domain.model import CANCELLED, ENDED, INTERRUPTED, PAUSED
 from ralphloop.domain.supervision import Supervision
 from ralphloop.store import arming, shelf
@@ -132,11 +133,11 @@ def test_the_wait_ends_when_another_process_has_adopted_the_hook(
     )
     assert client.stdout is not None
     pid = int(client.stdout.readline())
-    until(lambda: shown_waker(features) == pid)
+    eventually(lambda: shown_waker(features) == pid)
     client.send_signal(signal.SIGKILL)
     client.wait()
     client.stdout.close()
-    until(lambda: not is_alive(pid), what="the hook outlives its client")
+    eventually(lambda: not is_alive(pid), what="the hook outlives its client")
 
 
 def is_alive(pid: int) -> bool:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ralphloop.hook.wake import MOST_S, Failure, Terms, due
+from ralphloop.domain.outage import LONGEST_S
+from ralphloop.hook.wake import Failure, Terms, due
 
 NOW = 1_800_000_000.0
 TERMS = Terms(margin_s=60.0, backoff_s=30.0)
@@ -80,7 +81,7 @@ def test_a_reset_that_is_just_over_is_not_taken_for_tomorrows() -> None:
     tomorrow = f"limit reached|{int(NOW) + 24 * 3600 - 90}"
     assert due(tomorrow, 1, terms=TERMS, now=NOW) == NOW + 24 * 3600 - 30
     assert due(tomorrow, 2, terms=TERMS, now=NOW) == NOW + 60
-    assert due(tomorrow, 20, terms=TERMS, now=NOW) == NOW + MOST_S
+    assert due(tomorrow, 20, terms=TERMS, now=NOW) == NOW + LONGEST_S
 
 
 def test_a_reset_some_days_away_stays_that_after_a_day_of_waiting() -> None:

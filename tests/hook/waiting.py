@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import json
 import subprocess
-import time
-from collections.abc import Callable
 from types import TracebackType
 from typing import Any
 
+from fakes.patience import SOON_S, eventually
 from hook.harness import LoopProject
 from ralphloop.hook.wire import Wake
 from ralphloop.store import waker
 
-SOON_S = 20.0  # far above the second or two that a waker takes to notice anything
 LIMITED = {
     "error": "rate_limit",
     "last_assistant_message": "API Error: 429 · slow down, try again in 2 seconds",
@@ -29,13 +27,6 @@ def attended(project: LoopProject, **settings: str) -> LoopProject:
     )
     project.extra_env.update(settings)
     return project
-
-
-def until(holds: Callable[[], Any], *, what: str = "", deadline_s: float = SOON_S) -> None:
-    due_s = time.monotonic() + deadline_s
-    while not holds():
-        assert time.monotonic() < due_s, what or "never so"
-        time.sleep(0.05)
 
 
 def shown_waker(project: LoopProject) -> int:
@@ -65,7 +56,7 @@ class Waiting:
 
     def settled(self) -> Waiting:
         """Once it says of itself that it waits."""
-        until(lambda: self.is_shown() or self.process.poll() is not None, what="it never waits")
+        eventually(lambda: self.is_shown() or self.process.poll() is not None, what="it never waits")
         assert self.process.poll() is None, self.process.communicate()
         return self
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ralphloop import config
-from ralphloop.config import ConfigError
+from ralphloop.config import ConfigError, source, value
 from ralphloop.domain.model import UNLIMITED
 from ralphloop.hook import announce
 
@@ -159,7 +159,7 @@ def test_an_unknown_key_like_no_other_is_refused_with_where_to_look(place: Place
         (b"x = " + b"[" * 5000, "not TOML"),
         (b"batch = " + b"9" * 5000, "not TOML"),
         (b"batch = 1\xff\n", "not UTF-8"),
-        (b"#" * (config.SIZE_MAX + 1), "too large"),
+        (b"#" * (source.SIZE_MAX + 1), "too large"),
     ],
 )
 def test_a_broken_file_is_named_with_the_line(place: Place, data: bytes, told: str) -> None:
@@ -276,9 +276,9 @@ def test_a_webhook_without_an_address_is_warned_of(place: Place) -> None:
 
 
 def test_an_option_of_no_limit_stays_one_of_the_command_line() -> None:
-    assert config.turns("0") == UNLIMITED
+    assert value.turns("0") == UNLIMITED
     with pytest.raises(ValueError, match="above zero"):
-        config.count("00000000019999999999")
+        value.count("00000000019999999999")
 
 
 def test_the_document_has_every_key_with_its_default_and_help() -> None:
@@ -291,3 +291,9 @@ def test_the_document_has_every_key_with_its_default_and_help() -> None:
         known = config.KEYS[key]
         if known.default is not None:
             assert known.read(tomllib.loads("x = " + default.strip("`"))["x"]) == known.default, key
+
+
+def test_a_misspelt_variable_is_warned_of(tmp_path: Path) -> None:
+    env = {"HOME": str(tmp_path), "RALPHLOOP_MAX_CSOT": "5", "RALPHLOOP_CLOCK": "0", "RALPHLOOP_ZZZ": "1"}
+    told = config.load(str(tmp_path), env).warnings
+    assert told == ("RALPHLOOP_MAX_CSOT is no setting, did you mean max_cost?",)

@@ -1,4 +1,4 @@
-"""Claude Code: its settings, and how it is started on a loop."""
+"""Claude Code: its settings, how it is started on a loop, and what it reports then (`parse`)."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Sequence
 from typing import Any
 
+from ralphloop.agents.claude_stream import parse as parse
 from ralphloop.domain.model import LAYOUTS
 
 PROGRAM = "claude"

@@ -9,7 +9,7 @@ from ralphloop.agents.presence import AGENT_TOOLS
 # By this our hook knows that no person typed the session's prompt.
 RUN = "RALPHLOOP_RUN"
 
-# What a client sets for its hooks and its agent's commands (facts 9 and 79), not what a person sets for it.
+# What a client sets for its hooks and its agent's commands (2.1.325), not what a person sets for it.
 MARKS = frozenset(AGENT_TOOLS) | {
     "CLAUDE_CODE_CHILD_SESSION",
     "CLAUDE_CODE_ENTRYPOINT",

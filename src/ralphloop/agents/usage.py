@@ -52,6 +52,7 @@ SESSIONS_KEPT = 50
 FLAGS = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
 
 # A quote inside a JSON text has a backslash before it, so that texts about usage do not match.
+SYNTHETIC = "<synthetic>"  # the model of what the client itself says, an API error for one
 USAGE = b'"usage"'
 ASSISTANT = b'"assistant"'
 BOUNDARY = b'"compact_boundary"'
@@ -201,12 +202,12 @@ def _context(entry: dict[str, Any]) -> Context | None:
 
 
 def _message(entry: dict[str, Any]) -> dict[str, Any] | None:
-    """The message of a model with its usage; the client's own notices have the model `<synthetic>`."""
+    """The message of a model with its usage; the client's own notices have the model SYNTHETIC."""
     message = entry.get("message")
     if entry.get("type") != "assistant" or not isinstance(message, dict):
         return None
     model = message.get("model")
-    is_real = isinstance(model, str) and model not in ("", "<synthetic>")
+    is_real = isinstance(model, str) and model not in ("", SYNTHETIC)
     return message if is_real and isinstance(message.get("usage"), dict) else None
 
 

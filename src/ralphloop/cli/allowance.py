@@ -6,8 +6,8 @@ import argparse
 from collections.abc import Callable
 from typing import TypeVar
 
-from ralphloop import config
 from ralphloop.cli.errors import UserError
+from ralphloop.config import Config, value
 from ralphloop.domain.limits import duration
 from ralphloop.domain.model import UNLIMITED, Limits
 
@@ -26,13 +26,13 @@ def _option(read: Callable[[str], T]) -> Callable[[str], T]:
     return parse
 
 
-count = _option(config.count)
-turns = _option(config.turns)  # 0 is no limit, which needs --i-know
-seconds = _option(config.seconds)
-tokens = _option(config.tokens)
-dollars = _option(config.dollars)
-batch = _option(config.batch)
-percent = _option(config.percent)
+count = _option(value.count)
+turns = _option(value.turns)  # 0 is no limit, which needs --i-know
+seconds = _option(value.seconds)
+tokens = _option(value.tokens)
+dollars = _option(value.dollars)
+batch = _option(value.batch)
+percent = _option(value.percent)
 
 # option, the limit it sets, how it is read, what --help says
 OPTIONS: tuple[tuple[str, str, str, Callable[[str], float], str], ...] = (
@@ -63,27 +63,27 @@ def given(args: argparse.Namespace) -> dict[str, float]:
     return {name: getattr(args, name) for _, name, *_ in OPTIONS if getattr(args, name) is not None}
 
 
-def configured(settings: config.Config) -> dict[str, float]:
+def configured(settings: Config) -> dict[str, float]:
     """The limits that the settings have, by the same names."""
     found = {name: settings.get(option[2:].replace("-", "_")) for option, name, *_ in OPTIONS}
-    return {name: value for name, value in found.items() if value is not None}
+    return {name: most for name, most in found.items() if most is not None}
 
 
 def raised(old: Limits, new: dict[str, float]) -> list[str]:
     """The limits that would be higher than they are; one that is off cannot be lower."""
     return [
-        f"{name} {shown(name, value)} instead of {shown(name, getattr(old, name))}"
-        for name, value in new.items()
-        if getattr(old, name) and value > getattr(old, name)
+        f"{name} {shown(name, most)} instead of {shown(name, getattr(old, name))}"
+        for name, most in new.items()
+        if getattr(old, name) and most > getattr(old, name)
     ]
 
 
-def shown(name: str, value: float) -> str:
+def shown(name: str, most: float) -> str:
     if name == "time_s":
-        return duration(value)
+        return duration(most)
     if name.endswith("usd"):
-        return f"${value:.2f}"
-    return "no limit" if name == "iterations" and value >= UNLIMITED else f"{value:.0f}"
+        return f"${most:.2f}"
+    return "no limit" if name == "iterations" and most >= UNLIMITED else f"{most:.0f}"
 
 
 def told(limits: Limits) -> str:

@@ -7,7 +7,7 @@ import difflib
 from typing import NamedTuple
 
 from ralphloop.cli import consent
-from ralphloop.cli.book import WAIT_S
+from ralphloop.cli.book import locked
 from ralphloop.cli.choice import choose
 from ralphloop.cli.errors import UserError
 from ralphloop.cli.here import UNDER_WAY, Here, here, must_go_on, pick
@@ -16,7 +16,6 @@ from ralphloop.cli.person import require_person
 from ralphloop.domain.model import PAUSED
 from ralphloop.evidence import approval, protect
 from ralphloop.store import approvals, pins, shelf, tasks
-from ralphloop.store.lock import BusyError
 from ralphloop.store.loop import LoopFiles
 from ralphloop.store.shelf import Record, Shelf
 from ralphloop.tasklists.registry import own_file
@@ -133,7 +132,7 @@ def _write(source: Source | Record, place: Here, change: Change, *, loop: LoopFi
         approvals.approve(here_, change.commands, by=by)
         return
     try:
-        with loop.lock(wait_s=WAIT_S):
+        with locked(loop):
             if _change(source, here_, loop) != change:
                 raise protect.ChangedError
             patterns = protect.patterns_in(source.layout, change.texts)
@@ -141,8 +140,6 @@ def _write(source: Source | Record, place: Here, change: Change, *, loop: LoopFi
             approval.approve(loop, change.commands, by=by, adopt=change.texts)
     except protect.ChangedError:
         raise UserError("something changed while you looked; run `ralphloop approve` again.") from None
-    except BusyError:
-        raise UserError(f"the loop {source.name} is busy with a stop; try again in a moment.") from None
 
 
 def _what_next(name: str, loop: LoopFiles | None) -> str:

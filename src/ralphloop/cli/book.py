@@ -67,9 +67,16 @@ class Book:
 @contextmanager
 def opened(loop: LoopFiles, *, final: bool = False) -> Iterator[Book]:
     """The loop under its lock; one that is over for good only where `final` says so."""
+    with locked(loop):
+        yield Book(loop, final=final)
+
+
+@contextmanager
+def locked(loop: LoopFiles) -> Iterator[None]:
+    """The loop's lock, for a command that does not wait for long."""
     try:
         with loop.lock(wait_s=WAIT_S):
-            yield Book(loop, final=final)
+            yield
     except BusyError:
         raise UserError(f"the loop {loop.record.name} is busy with a stop; try again in a moment.") from None
 

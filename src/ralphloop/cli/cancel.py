@@ -8,6 +8,7 @@ from ralphloop.cli.halt import halt
 from ralphloop.cli.here import here, pick
 from ralphloop.cli.output import say
 from ralphloop.domain.model import CANCELLED, COMPLETE, ENDED, LoopState
+from ralphloop.store import supervisor
 from ralphloop.store.loop import CANCEL, LoopFiles
 from ralphloop.views.snapshot import state_of
 
@@ -31,7 +32,8 @@ def run(args: argparse.Namespace) -> int:
     if state.state == ENDED and state.outcome in (CANCELLED, COMPLETE):
         say(f"{name} is {state.outcome} already; nothing to cancel.")
     elif halt(loop, CANCEL, settle=_cancel, write=LoopFiles.rest, place=place):
-        say(f"{name} is cancelled. The agent stops at the end of its turn; the task list stays.")
+        when = "" if supervisor.is_held(loop) else " at the end of its turn"
+        say(f"{name} is cancelled. The agent stops{when}; the task list stays.")
     return 0
 
 

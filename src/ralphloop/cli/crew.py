@@ -14,22 +14,22 @@ from ralphloop.cli.setup import PACKAGE
 from ralphloop.cli.supervise import READY
 from ralphloop.runner.agent_process import end_strays
 from ralphloop.runner.terms import Terms
-from ralphloop.store import supervisor
+from ralphloop.store import files, supervisor
 from ralphloop.store.lock import BusyError
 from ralphloop.store.loop import LoopFiles
 
-LOG = "run.log"  # in the loop's folder: what the supervisor and the client's own errors say
+LOG = "run.log"  # in the loop's folder: what the supervisor itself could not cope with
 
 
 class Supervised:
     """A loop with its supervisor; the view steers it through this."""
 
     def __init__(self, loop: LoopFiles, terms: Terms, *, place: Here, cwd: str) -> None:
-        self._loop = loop
-        log = os.open(loop.path(LOG), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        self.loop = loop
+        log = files.open_to_append(loop.path(LOG))
         try:
             self._process = subprocess.Popen(
-                [sys.executable, PACKAGE, "supervise"],
+                [sys.executable, "-I", PACKAGE, "supervise"],
                 cwd=cwd, env=dict(place.env), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log,
                 start_new_session=True,
             )  # fmt: skip
@@ -51,8 +51,8 @@ class Supervised:
             return
         self._process.wait()
         if said:
-            raise taken(self._loop)
-        raise UserError(f"the supervisor did not start; {self._loop.path(LOG)} says why.")
+            raise taken(self.loop)
+        raise UserError(f"the supervisor did not start; {self.loop.path(LOG)} says why.")
 
     def send(self, word: str) -> None:
         """As `views.live.controls.Driver` wants it."""
@@ -66,8 +66,8 @@ class Supervised:
     def wait(self) -> int:
         code = self._process.wait()
         if code:  # it may have been killed together with the process that watches over the client
-            with contextlib.suppress(BusyError), supervisor.lock(self._loop):
-                end_strays(self._loop.kept)
+            with contextlib.suppress(BusyError), supervisor.lock(self.loop):
+                end_strays(self.loop.kept)
         return code
 
     def _write(self, line: str) -> None:

@@ -17,6 +17,7 @@ from typing import Any
 from ralphloop.agents import claude
 from ralphloop.cli.errors import UserError
 from ralphloop.domain.model import FEATURES
+from ralphloop.store.loop import JOURNAL
 from ralphloop.testing.scratch import scratch_folder
 
 PACKAGE = Path(__file__).resolve().parents[1]
@@ -89,7 +90,7 @@ class Stage:
         return stops[-1] if stops else {}
 
     def _journal(self) -> list[dict[str, Any]]:
-        found = [json.loads(line) for journal in self.project.glob(".ralph/run/*/journal.jsonl")
+        found = [json.loads(line) for journal in self.project.glob(f".ralph/run/*/{JOURNAL}")
                  for line in journal.read_text(encoding="utf-8").splitlines()]  # fmt: skip
         return [entry for entry in found if isinstance(entry, dict)]
 

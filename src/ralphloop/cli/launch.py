@@ -59,7 +59,8 @@ def replace(loop: LoopFiles, place: Here, *, settings: bool, permission_mode: st
 def first_prompt(loop: LoopFiles, place: Here) -> str:
     """The loop's own prompt, else what a stop would send first."""
     path = loop.record.paths.get("prompt", "")
-    text = files.read_quietly(path) if path else None
+    is_own = path and not files.leads_out(path, loop.record.root)
+    text = files.read_quietly(path) if is_own else None
     if text and text.strip():
         if len(text.encode("utf-8", "surrogateescape")) > claude.PROMPT_MAX:
             return f"Read {path} and do what it says."

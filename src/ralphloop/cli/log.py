@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from ralphloop.cli.errors import UserError
 from ralphloop.cli.here import here, pick
 from ralphloop.cli.output import say
+from ralphloop.store.loop import JOURNAL
 from ralphloop.views.journal import line
 
 POLL_S = 0.2
@@ -30,7 +31,7 @@ examples:
 
 def run(args: argparse.Namespace) -> int:
     loop = pick(here(writes=False), args.name)
-    path = loop.path("journal.jsonl")
+    path = loop.path(JOURNAL)
     if not args.follow and not os.path.exists(path):
         raise UserError(f"{loop.record.name} has no journal ({path}); it begins again at the next stop.")
     for raw in _lines(path, follow=args.follow):

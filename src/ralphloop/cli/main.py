@@ -185,7 +185,9 @@ def _parsers(
 
 
 def _never_fail_to_print() -> None:
-    """A terminal that knows no UTF-8 shows a question mark instead."""
+    """A terminal that knows no UTF-8 shows a question mark instead; a stream that is closed is nowhere."""
+    sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115 - for as long as we live
+    sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:

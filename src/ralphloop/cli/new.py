@@ -119,4 +119,5 @@ def _tell(args: argparse.Namespace, folder: str, *, draft: Draft) -> None:
     say(f"Created {folder} with {many}." if count else f"Created {folder} with an empty list.")
     for line in draft.odd:
         say(f"! no check, because it is not one command in backticks: {cut(line, 60)}")
-    say(f"Next: `{start}`" if count else f"Next: {fill}, then `{start}`")
+    begin = f"`ralphloop run {args.name}`, or `{start}` for a session of yours"
+    say(f"Next: {begin}" if count else f"Next: {fill}, then {begin}")

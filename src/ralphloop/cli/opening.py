@@ -33,7 +33,9 @@ def _where(loop: LoopFiles, words: Words) -> str:
 
 def _own_prompt(loop: LoopFiles) -> str:
     path = loop.record.paths.get("prompt", "")
-    text = (files.read_quietly(path) or "").strip() if path else ""
+    if not path or files.leads_out(path, loop.record.root):  # a link must not send what lies elsewhere
+        return ""
+    text = (files.read_quietly(path) or "").strip()
     return text if len(text) <= PROMPT_MAX else f"Read {path} first."
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from ralphloop.views.terminal import plain
+from ralphloop.domain.plain import plain
 
 
 def say(*lines: str) -> None:

@@ -27,12 +27,13 @@ def run(args: argparse.Namespace) -> int:
     loop = pick(place, args.name)
     name = loop.record.name
     state = state_of(loop)
+    again = f"ralphloop {'resume' if loop.record.supervision is None else 'run'} {name}"
     if state.state == ENDED:
         raise UserError(f"{name} has ended ({state.outcome}); there is nothing to pause.")
     if state.state == PAUSED and state.outcome == INTERRUPTED:
-        say(f"{name} is paused already; `ralphloop resume {name}` goes on.")
+        say(f"{name} is paused already; `{again}` goes on.")
     elif halt(loop, PAUSE, settle=_pause, write=LoopFiles.rest, place=place):
-        say(f"{name} is paused. The agent stops at the end of its turn; `ralphloop resume {name}` goes on.")
+        say(f"{name} is paused. The agent stops at the end of its turn; `{again}` goes on.")
     return 0
 
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from ralphloop.agents import claude, registration
 from ralphloop.cli import cap
+from ralphloop.cli.errors import UserError
 from ralphloop.cli.here import Here
 from ralphloop.cli.setup import Setup, look
 from ralphloop.domain.model import PLUGINS
@@ -28,6 +29,15 @@ def run(place: Here, source: Source, *, launching: bool = False) -> list[Check]:
     setup = look(place, source.root)
     hook = _hook(setup, source.layout, launching=launching)
     return [_client(place), hook, writable(source), *_cap(place, setup)]
+
+
+def require(place: Here, source: Source, *, launching: bool = False) -> list[Check]:
+    """The same; an error if one of it makes a loop impossible."""
+    checks = run(place, source, launching=launching)
+    for check in checks:
+        if check.fatal:
+            raise UserError(f"the loop could not run: {check.told}")
+    return checks
 
 
 def is_registered(place: Here, source: Source) -> bool:

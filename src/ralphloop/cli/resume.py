@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import argparse
 import time
+from typing import NamedTuple
 
 from ralphloop.agents.presence import agent_in
 from ralphloop.cli import allowance
-from ralphloop.cli.book import WAIT_S
+from ralphloop.cli.book import locked
+from ralphloop.cli.crew import taken
 from ralphloop.cli.errors import UserError
 from ralphloop.cli.here import Here, here, must_go_on, pick
 from ralphloop.cli.output import say
@@ -17,7 +19,6 @@ from ralphloop.domain.model import BUDGET, LIMIT, LoopState
 from ralphloop.domain.prompt import turns
 from ralphloop.domain.supervision import Supervision
 from ralphloop.store import arming, pins, supervisor, tasks
-from ralphloop.store.lock import BusyError
 from ralphloop.store.loop import LoopFiles, iso
 from ralphloop.views.snapshot import state_of
 
@@ -44,9 +45,8 @@ attempts and the time stays used up there.
 def run(args: argparse.Namespace) -> int:
     place = here()
     loop = pick(place, args.name)
-    if supervisor.is_held(loop) and (args.adopt or args.session):
-        name, pid = loop.record.name, supervisor.last(loop).pid
-        raise UserError(f"{name} is driven by process {pid}; `ralphloop pause {name}` lets that stop first.")
+    if (args.adopt or args.session) and supervisor.is_held(loop):
+        raise taken(loop)
     go_on(place, loop, limits=allowance.given(args), owner=_owner(args, place, loop))
     return 0
 
@@ -57,47 +57,37 @@ def go_on(place: Here, loop: LoopFiles, *, limits: dict[str, float], owner: str 
     if state.live and owner == record.session and not limits and not loop.request():
         say(_already(loop, state))
         return
-    take_up(place, loop, limits=limits, owner=owner, again=f"ralphloop resume {record.name}")
+    # What a supervisor drove stays its own, unless another session takes it over.
+    terms = record.supervision if owner == record.session else None
+    with locked(loop):
+        take_up(place, loop, Way(limits, owner, f"ralphloop resume {record.name}", terms))
     say(_told(place, loop, state_of(loop)))
     if pins.has_edits(loop):
         told = f"run `ralphloop approve {record.name}` to keep your changes, or the next stop puts them back"
         say(f"! The list has other criteria than it began with: {told}.")
 
 
-def take_up(
-    place: Here,
-    loop: LoopFiles,
-    *,
-    limits: dict[str, float],
-    owner: str | None,
-    again: str,
-    supervision: Supervision | None = None,
-) -> None:
-    """The same without a word; an error says why it cannot go on, and what to add to the command `again`."""
-    try:
-        with loop.lock(wait_s=WAIT_S):
-            _check_limits(limits, place, loop, again=again)
-            _take_up(place, loop, limits=limits, owner=owner, supervision=supervision)
-    except BusyError:
-        raise UserError(f"the loop {loop.record.name} is busy with a stop; try again in a moment.") from None
+class Way(NamedTuple):
+    """How a loop is taken up again."""
+
+    limits: dict[str, float]
+    owner: str | None
+    again: str  # the command, for an error that says what to add to it
+    supervision: Supervision | None = None
+    anew: bool = True  # in a new window of time, with new attempts
 
 
-def _take_up(
-    place: Here,
-    loop: LoopFiles,
-    *,
-    limits: dict[str, float],
-    owner: str | None,
-    supervision: Supervision | None,
-) -> None:
-    state, record = state_of(loop), loop.record
+def take_up(place: Here, loop: LoopFiles, way: Way) -> None:
+    """Without a word, and under the loop's lock; an error says why it cannot go on."""
+    _check_limits(way.limits, place, loop, again=way.again)
+    state, record, owner = state_of(loop), loop.record, way.owner
     if owner and (other := place.owned_by(owner)) and other.record.id != record.id:
         raise _taken(other.record.id, other.record.name)
     if owner != record.session:
         _hand_over(loop, state, owner)
-    anew = not agent_in(place.env)
+    anew = way.anew and not agent_in(place.env)
     try:
-        arming.take_up(loop, state, limits=limits, anew=anew, supervision=supervision)
+        arming.take_up(loop, state, limits=way.limits, anew=anew, supervision=way.supervision)
     except arming.TakenError as error:
         raise _taken(error.record.id, error.record.name) from None
     tasks.show_now(loop, state)
@@ -170,6 +160,9 @@ def _told(place: Here, loop: LoopFiles, state: LoopState) -> str:
     if not owner:
         return f"{name} goes on ({limit}) in the next session started here, or that gets its prompt."
     told = f"{name} goes on ({limit})"
+    if loop.record.supervision is not None:
+        drives = "its supervisor begins the next session." if supervisor.is_held(loop) else ""
+        return f"{told}: " + (drives or f"`ralphloop run {name}` drives it.")
     if place.session == owner:
         return f"{told}: its next task comes when this turn ends."
     told += f": send session {owner} any message."

@@ -3,37 +3,30 @@
 from __future__ import annotations
 
 import argparse
-import os
-import shutil
 import sys
 import time
 import uuid
-from collections.abc import Mapping
 from dataclasses import replace
 
 from ralphloop import config
-from ralphloop.agents import claude
-from ralphloop.cli import allowance, exit_code, precheck, resume, start
-from ralphloop.cli.book import WAIT_S
+from ralphloop.cli import allowance, exit_code, precheck, resume, run_branch, run_terms, start
+from ralphloop.cli.book import locked
 from ralphloop.cli.choice import choose
-from ralphloop.cli.config import loaded
 from ralphloop.cli.crew import LOG, Supervised, taken
 from ralphloop.cli.errors import UserError
 from ralphloop.cli.here import Here, here, last_over
 from ralphloop.cli.output import complain, say, say_json
-from ralphloop.config import Config
-from ralphloop.domain.model import FINAL, NEEDS_APPROVAL, RATE_LIMITED
+from ralphloop.domain.model import FINAL, INTERRUPTED, NEEDS_APPROVAL, PAUSED, RATE_LIMITED, LoopState
 from ralphloop.domain.supervision import Supervision
-from ralphloop.evidence import commit, tree
+from ralphloop.evidence import tree
 from ralphloop.evidence.approval import waiting
 from ralphloop.runner.terms import Terms
 from ralphloop.store import arming, supervisor
 from ralphloop.store.loop import LoopFiles
 from ralphloop.store.shelf import Shelf
-from ralphloop.tasklists.registry import own_file
 from ralphloop.tasklists.source import Source
 from ralphloop.views import terminal
-from ralphloop.views.live.show import LEFT, has_screen, show
+from ralphloop.views.live.show import LEFT, show
 from ralphloop.views.snapshot import state_of, view_of, with_spending
 
 
@@ -54,7 +47,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--context-limit", metavar="70", type=allowance.percent, help="hand over at this share of the context"
     )
-    parser.add_argument("--commit", action="store_true", default=None, help="one commit per proven task")
+    parser.add_argument(
+        "--commit", action=argparse.BooleanOptionalAction, help="one commit per closed task (default: no)"
+    )
     parser.add_argument("--branch", metavar="B", help="commit on this branch, made if need be")
     parser.add_argument("--detach", action="store_true", help="run in the background")
     parser.add_argument("--adopt", action="store_true", help="take the loop over from its session")
@@ -80,22 +75,21 @@ session; q leaves the view and lets it run.
 def run(args: argparse.Namespace) -> int:
     place = here()
     source = choose(place, args.name)
-    settings = loaded(source.root, place.env)
-    if shutil.which(claude.PROGRAM, path=place.env.get("PATH")) is None:
-        raise UserError("`claude` is not on PATH; install Claude Code first.")
     loop = _before(place, source)
-    if loop is not None and supervisor.is_held(loop):
-        raise taken(loop)
     cwd = tree.folder_for(source.root, place.cwd)
-    branch = _branch_before(loop) or _branch(args, settings, source=source, cwd=cwd, env=place.env)
-    terms = _terms(args, settings, branch=branch, env=place.env)
+    terms = run_terms.of(args, place, source=source, loop=loop, cwd=cwd)
     if loop is None:
         loop = _begin(args, place, source)
         terms = replace(terms, session=loop.record.session or "")
     else:
-        _must_be_possible(place, source)
+        precheck.require(place, source, launching=True)  # it may have come about since the loop began
         _go_on(args, place, loop)
-    return _drive(args, place, loop, terms=terms, cwd=cwd)
+    run_terms.keep(loop, args)
+    run_branch.switch(terms, cwd=cwd, env=place.env)
+    try:
+        return _drive(args, place, loop, terms=terms, cwd=cwd)
+    except KeyboardInterrupt:  # before the view is there to obey it
+        return _interrupted(args, loop)
 
 
 def _before(place: Here, source: Source) -> LoopFiles | None:
@@ -103,57 +97,16 @@ def _before(place: Here, source: Source) -> LoopFiles | None:
     here_ = Shelf(source.root, place.env)
     record = arming.holder(source, here_)
     if record is not None:
-        return LoopFiles(record, here_)
+        loop = LoopFiles(record, here_)
+        if supervisor.is_held(loop):
+            raise taken(loop)
+        return loop
     over = last_over(place, source)
+    if over is not None and supervisor.is_held(over):
+        raise UserError(
+            f"the last session of {over.record.name} is still being ended; try again in a moment."
+        )
     return over if over is not None and state_of(over).outcome not in FINAL else None
-
-
-def _branch_before(loop: LoopFiles | None) -> str:
-    """Where commits of this loop went until now: what an unfinished session left in the tree is its own."""
-    terms = loop.record.supervision if loop is not None else None
-    return terms.branch if terms is not None else ""
-
-
-def _branch(
-    args: argparse.Namespace, settings: Config, *, source: Source, cwd: str, env: Mapping[str, str]
-) -> str:
-    """Where commits go, once nothing is in their way; empty where nobody asked for them."""
-    asked = args.commit if args.commit is not None else settings.get("commit") or bool(args.branch)
-    if not asked:
-        return ""
-    try:
-        branch = args.branch or settings.get("branch") or ""
-        return commit.prepare(cwd, env, branch=branch, lists=[os.path.dirname(own_file(source))])
-    except commit.CommitError as error:
-        raise UserError(str(error)) from None
-
-
-def _has_view(args: argparse.Namespace, env: Mapping[str, str]) -> bool:
-    """Whether the person has keys to go on with after a pause."""
-    is_asked_for = not (args.plain or args.json or args.detach)
-    return is_asked_for and sys.stdin.isatty() and has_screen(sys.stdout, env)
-
-
-def _terms(args: argparse.Namespace, settings: Config, *, branch: str, env: Mapping[str, str]) -> Terms:
-    def said(name: str) -> object:
-        given = getattr(args, name)
-        return settings.get(name) if given is None else given
-
-    return Terms(
-        agent=str(said("agent")),
-        batch=args.batch if args.batch is not None else settings.get("batch"),
-        model=str(said("model") or ""),
-        fallback_model=str(said("fallback_model") or ""),
-        permission_mode=str(said("permission_mode")),
-        idle_s=args.idle_timeout or settings.get("idle_timeout"),
-        context=(args.context_limit if args.context_limit is not None else settings.get("context_limit"))
-        / 100,
-        branch=branch,
-        margin_s=settings.get("reset_margin"),
-        backoff_s=settings.get("backoff"),
-        stays=_has_view(args, env),
-        detached=args.detach,
-    )
 
 
 def _begin(args: argparse.Namespace, place: Here, source: Source) -> LoopFiles:
@@ -165,16 +118,24 @@ def _begin(args: argparse.Namespace, place: Here, source: Source) -> LoopFiles:
     return armed.loop
 
 
-def _must_be_possible(place: Here, source: Source) -> None:
-    """What a new loop is refused for may have come about since this one began."""
-    for check in precheck.run(place, source, launching=True):
-        if check.fatal:
-            raise UserError(f"the loop could not run: {check.told}")
-
-
 def _go_on(args: argparse.Namespace, place: Here, loop: LoopFiles) -> None:
     """Take up a loop that rests or that nobody drives; one that waits for a reset goes on waiting."""
-    state, record, limits = state_of(loop), loop.record, allowance.given(args)
+    with locked(loop):
+        loop.record = loop.shelf.fresh(loop.record)
+        if supervisor.is_held(loop):
+            raise taken(loop)
+        state, record, limits = state_of(loop), loop.record, allowance.given(args)
+        _must_be_ours(args, loop, state)
+        if state.outcome == RATE_LIMITED and not limits:
+            return
+        driven = record.supervision or Supervision()
+        again = f"ralphloop run {record.name}"
+        way = resume.Way(limits, record.session, again, driven, anew=not state.live)
+        resume.take_up(place, loop, way)
+
+
+def _must_be_ours(args: argparse.Namespace, loop: LoopFiles, state: LoopState) -> None:
+    record = loop.record
     if state.live and record.session and record.supervision is None and not args.adopt:
         raise UserError(
             f"{record.name} belongs to session {record.session}; `ralphloop run {record.name} --adopt` "
@@ -182,13 +143,6 @@ def _go_on(args: argparse.Namespace, place: Here, loop: LoopFiles) -> None:
         )
     if state.outcome == NEEDS_APPROVAL and waiting(loop):
         raise UserError(f"{record.name} waits for your approval: `ralphloop approve {record.name}` first.")
-    terms = record.supervision or Supervision()
-    if state.live:
-        with loop.lock(wait_s=WAIT_S):
-            arming.take_up(loop, state, limits=limits, anew=False, supervision=terms)
-    elif state.outcome != RATE_LIMITED or limits:
-        again = f"ralphloop run {record.name}"
-        resume.take_up(place, loop, limits=limits, owner=record.session, again=again, supervision=terms)
 
 
 def _drive(args: argparse.Namespace, place: Here, loop: LoopFiles, *, terms: Terms, cwd: str) -> int:
@@ -196,16 +150,33 @@ def _drive(args: argparse.Namespace, place: Here, loop: LoopFiles, *, terms: Ter
     driver = Supervised(loop, terms, place=place, cwd=cwd)
     background = f"`ralphloop watch {name}` shows it, `ralphloop pause {name}` lets it stop."
     if args.detach:
-        say(f"{name} runs in the background (process {driver.pid}): {background}")
-        return 0
+        return _leave(args, driver, f"{name} runs in the background (process {driver.pid}): {background}")
     looked_at = LoopFiles(loop.record, loop.shelf, writes=False)
     out = sys.stderr if args.json else sys.stdout
     if show(looked_at, env=place.env, driver=driver, out=out, lines=not terms.stays) == LEFT:
-        say(f"{name} goes on without you (process {driver.pid}): {background}")
-        return 0
+        if state_of(looked_at).state == PAUSED:
+            driver.wait()  # nobody is left to go on with it
+            return _close(args, looked_at)
+        return _leave(args, driver, f"{name} goes on without you (process {driver.pid}): {background}")
     if driver.wait():
         complain(f"the supervisor broke off; {loop.path(LOG)} says why. `ralphloop run {name}` goes on.")
     return _close(args, looked_at)
+
+
+def _interrupted(args: argparse.Namespace, loop: LoopFiles) -> int:
+    with locked(loop):
+        state = state_of(loop)
+        if state.live:
+            arming.pause(loop, state, outcome=INTERRUPTED, detail="paused by the person")
+    return _close(args, loop)
+
+
+def _leave(args: argparse.Namespace, driver: Supervised, told: str) -> int:
+    if args.json:
+        say_json({"id": driver.loop.record.id, "name": driver.loop.record.name, "process": driver.pid})
+    else:
+        say(told)
+    return 0
 
 
 def _close(args: argparse.Namespace, loop: LoopFiles) -> int:

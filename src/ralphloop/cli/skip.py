@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from ralphloop.cli.book import opened, tally_line
+from ralphloop.cli.book import Book, opened, tally_line
 from ralphloop.cli.errors import UserError
 from ralphloop.cli.here import here, pick
 from ralphloop.cli.output import say
@@ -28,16 +28,21 @@ def run(args: argparse.Namespace) -> int:
     place = here()
     require_person(place.env, "leaving out a task")
     with opened(pick(place, args.loop)) as book:
-        state = book.ledger.state(book.task(args.id))
-        if state in CLOSED:
+        if book.ledger.state(book.task(args.id)) in CLOSED:
             raise UserError(f"{args.id} is done already; there is nothing to skip.")
-        if state == SKIPPED:
-            say(f"{args.id} is skipped already. {tally_line(book.work())}")
-            return 0
-        if book.task(args.id).done:  # claimed, and not proven
-            tasks.mark(book.loop.record, [book.place(args.id)], done=False)
-            book.task(args.id).done = False
-        book.ledger.note(args.id, state=SKIPPED)
-        book.save("skip", task=args.id, session=place.session)
-        say(f"{args.id} is skipped. {tally_line(book.work())}")
+        again = "" if leave_out(book, args.id) else " already"
+        say(f"{args.id} is skipped{again}. {tally_line(book.work())}")
     return 0
+
+
+def leave_out(book: Book, task_id: str) -> bool:
+    """Mark an open task as skipped; False if it is not open."""
+    task = book.task(task_id)
+    if book.ledger.state(task) in (*CLOSED, SKIPPED):
+        return False
+    if task.done:  # claimed, and not proven
+        tasks.mark(book.loop.record, [book.place(task_id)], done=False)
+        task.done = False
+    book.ledger.note(task_id, state=SKIPPED)
+    book.save("skip", task=task_id)
+    return True

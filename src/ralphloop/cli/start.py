@@ -112,7 +112,9 @@ def arm(
     listed = startable(source)
     begun = ready(place, source, session=session, limits=allowance.given(args), launching=launching)
     unprotected = terms.unprotected(source, listed)
-    allowed = terms.approved_now(args, place, source, listed=listed)
+    allowed = terms.approved_now(
+        args, place, source, listed=listed, again="start" if supervision is None else "run"
+    )
     begun = begun._replace(supervision=supervision)
     loop = begin(place, source, ready=begun, continue_with=args.continue_with)
     if allowed:
@@ -141,10 +143,7 @@ def ready(
     those of the settings."""
     settings = loaded(source.root, place.env)
     is_free(place, source, session)
-    checks = precheck.run(place, source, launching=launching)
-    for check in checks:
-        if check.fatal:
-            raise UserError(f"the loop could not run: {check.told}")
+    checks = precheck.require(place, source, launching=launching)
     before, limits = terms.of_loop_before(
         place, source, limits=limits, configured=allowance.configured(settings)
     )

@@ -100,8 +100,11 @@ def unprotected(source: Source, listed: TaskList) -> list[str]:
         raise UserError(f"`protect` cannot hold: {error}.") from None
 
 
-def approved_now(args: argparse.Namespace, place: Here, source: Source, *, listed: TaskList) -> list[str]:
-    """Show the commands that would prove the tasks; those that the person now allowed."""
+def approved_now(
+    args: argparse.Namespace, place: Here, source: Source, *, listed: TaskList, again: str = "start"
+) -> list[str]:
+    """Show the commands that would prove the tasks; those that the person now allowed. `again` is the command
+    to repeat with a yes."""
     shelf_here = Shelf(source.root, place.env)
     new = approvals.unapproved(shelf_here, listed)
     if not new:
@@ -114,6 +117,6 @@ def approved_now(args: argparse.Namespace, place: Here, source: Source, *, liste
         return new
     if not args.unapproved:
         raise consent.refusal(
-            new, layout=source.layout, env=place.env, again=f"ralphloop start {source.name}"
+            new, layout=source.layout, env=place.env, again=f"ralphloop {again} {source.name}"
         )
     return []

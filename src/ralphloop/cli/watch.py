@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 import os
 import shutil
+import sys
 
 from ralphloop.cli.here import here, pick
-from ralphloop.cli.output import say
+from ralphloop.cli.output import complain, say
 from ralphloop.views import terminal
 from ralphloop.views.live.clock import clock
-from ralphloop.views.live.show import OVER, once, show
+from ralphloop.views.live.show import NO_RICH, OVER, once, show, why_plain
 from ralphloop.views.snapshot import state_of, view_of
 
 
@@ -30,10 +31,12 @@ examples:
 
 def run(args: argparse.Namespace) -> int:
     loop = pick(here(writes=False), args.name)
+    was_live = state_of(loop).live
+    if not args.plain and (args.once or was_live) and why_plain(sys.stdout, os.environ) == NO_RICH:
+        complain(NO_RICH)
     if args.once:
         once(loop, env=os.environ, lines=args.plain)
         return 0
-    was_live = state_of(loop).live
     if show(loop, env=os.environ, lines=args.plain) == OVER:
         width, rows = shutil.get_terminal_size((terminal.WIDTH, terminal.ROWS))
         now, view = clock(os.environ)(), view_of(loop)

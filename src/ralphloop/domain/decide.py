@@ -5,6 +5,7 @@ from __future__ import annotations
 from ralphloop.domain import limits as limit
 from ralphloop.domain import prompt
 from ralphloop.domain.answer import Decision, Need
+from ralphloop.domain.continuing import go_on, hand_over
 from ralphloop.domain.model import (
     AWAITING_APPROVAL,
     CANCELLED,
@@ -14,9 +15,11 @@ from ralphloop.domain.model import (
     CORRUPT,
     DENIED,
     ENDED,
+    EXECUTION,
     FAILED,
     FEATURES,
     FINAL_RUN,
+    GONE,
     INTERRUPTED,
     LIMIT,
     NEEDS_APPROVAL,
@@ -27,11 +30,8 @@ from ralphloop.domain.model import (
     SPECKIT,
     SPECUM,
     WAITING,
-    status_word,
 )
-from ralphloop.domain.promise import PROMISE, promised
 from ralphloop.domain.situation import allow, close, leave, open_ids, run
-from ralphloop.domain.supervision import share_done
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     Answer = Union[Decision, Need]
     Rule = Callable[[Situation], Optional[Answer]]
 
-SHOWN = 5  # background tasks that a reason names
 IDLE = "idle"  # the loop was told that it would complete without any work
 
 
@@ -78,11 +77,11 @@ def _verdict(answer: Answer) -> str:
 def _before_execution(now: Situation) -> Optional[Answer]:
     """Nothing to keep going yet, unless quick mode does: see `_quick_phase`."""
     work = now.work
-    return leave(now) if work is not None and work.phase != "execution" and not work.quick else None
+    return leave(now) if work is not None and work.phase != EXECUTION and not work.quick else None
 
 
 def _state_gone(now: Situation) -> Optional[Answer]:
-    if now.fault != "gone":
+    if now.fault != GONE:
         return None
     loop = now.loop
     if not loop.live:
@@ -134,7 +133,7 @@ def _broken_off(now: Situation) -> Optional[Answer]:
 
 
 def _awaiting_approval(now: Situation) -> Optional[Answer]:
-    if now.work is None or not now.work.awaiting_approval or now.work.phase != "execution":
+    if now.work is None or not now.work.awaiting_approval or now.work.phase != EXECUTION:
         return None
     now.loop.state, now.loop.outcome = PAUSED, AWAITING_APPROVAL
     now.loop.detail = "awaitingApproval is set in the state file"
@@ -161,7 +160,7 @@ def _session_still_works(now: Situation) -> Optional[Answer]:
 def _quick_phase(now: Situation) -> Optional[Answer]:
     """Quick mode goes through the phases before execution without asking, so many times in each."""
     work, loop = now.work, now.loop
-    if work is None or work.phase == "execution":
+    if work is None or work.phase == EXECUTION:
         return None
     phase = prompt.line(work.phase, 40)
     why = limit.quick_mode_spent(loop, phase, now.limits)
@@ -320,79 +319,6 @@ def _too_many_attempts(now: Situation) -> Optional[Answer]:
     return close(now, ENDED, outcome, why, message=message) if outcome else None
 
 
-def _hand_over(now: Situation) -> Optional[Answer]:
-    """The next task is another session's, which the supervisor starts; the loop goes on."""
-    work, loop = now.known, now.loop
-    if now.supervision is None:
-        return None
-    why = share_done(now.supervision, loop, work, fullness=now.fullness)
-    if not why:
-        loop.batch += [item.id for item in work.next if item.id not in loop.batch]
-        return None
-    refusals = now.results.refused if now.results is not None else []
-    loop.iteration += 1
-    run(loop)
-    loop.current = work.next[0].id if work.next else ""
-    loop.carry = prompt.carried(_notes(now, False), refusals)
-    return Decision(
-        loop,
-        message=prompt.said(loop, "the next session goes on: " + why),
-        task=loop.current,
-        status=status_word(None),
-        refused=", ".join(refusal.task for refusal in refusals),
-        handover=why,
-    )
-
-
-def _go_on(now: Situation) -> Answer:
-    work, loop = now.known, now.loop
-    refused = [PROMISE] if promised(now.reply or "") else []
-    notes = _notes(now, bool(refused))
-    refusals = now.results.refused if now.results is not None else []
-    loop.iteration += 1
-    run(loop)
-    loop.carry = ""
-    loop.current = work.next[0].id if work.next else ""
-    most = int(now.limits.iterations)
-    message = prompt.status_line(loop, work, limit=most)
-    warnings = [limit.warning(loop, now.limits, now.spent), _unapproved(now)]
-    return Decision(
-        loop,
-        blocks=True,
-        reason=prompt.continuation(loop, work, limit=most, words=now.words, notes=notes, refusals=refusals),
-        message=" · ".join(filter(None, [message, *warnings])),
-        task=loop.current,
-        status=status_word(None),
-        refused=", ".join(refused + [refusal.task for refusal in refusals]),
-    )
-
-
-def _unapproved(now: Situation) -> str:
-    """Said once where a loop goes on although its checks may not run."""
-    loop, results = now.loop, now.results
-    waits = now.unchecked or (results is not None and results.commands)
-    if not waits or NEEDS_APPROVAL in loop.told:
-        return ""
-    loop.told = [*loop.told, NEEDS_APPROVAL]
-    return "checks are not approved and do not run: `%s`" % now.words.how("approve")
-
-
-def _notes(now: Situation, refused: bool) -> list[str]:
-    """What the agent must know before its next task."""
-    work, notes = now.known, list(now.notes)
-    if refused:
-        notes.append("%s is refused: %d tasks are open: %s." % (PROMISE, work.open_total, open_ids(work)))
-    if now.results is not None and now.results.waiting:
-        ids = prompt.line(", ".join(now.results.waiting))
-        notes.append("The checks of %s wait for the person's approval; go on with the rest." % ids)
-    if now.event.crons:
-        notes.append("%d scheduled prompts wait in this session." % now.event.crons)
-    for kind, text in now.event.background[:SHOWN]:
-        what = prompt.line(kind, 40), prompt.line(text, 120)
-        notes.append("Still running in the background (%s): %s" % what)
-    return notes
-
-
 RULES: tuple[Rule, ...] = (
     _before_execution,
     _state_gone,
@@ -407,6 +333,6 @@ RULES: tuple[Rule, ...] = (
     _complete,
     _nothing_can_run,
     _limits,
-    _hand_over,
-    _go_on,
+    hand_over,
+    go_on,
 )

@@ -35,6 +35,11 @@ GIVEN, UNVERIFIED, PROVEN, VOUCHED = "given", "unverified", "proven", "vouched"
 SKIPPED, SET_ASIDE = "skipped", "set_aside"
 CLOSED = (GIVEN, UNVERIFIED, PROVEN, VOUCHED)
 
+TRANSCRIPTS_KEPT = 10  # that a state names; older ones of a supervisor's are in the journal
+
+EXECUTION = "execution"  # the phase in which tasks are worked on; a spec has others before it
+GONE = "gone"  # what is wrong with a list whose file is not there
+
 UNLIMITED = 10**9  # iterations without an end, for who asked for that
 
 # how the detail of a loop begins that waits for a permission
@@ -109,7 +114,7 @@ class TaskList:
         tasks: Iterable[Task],
         *,
         sequential: bool = False,
-        phase: str = "execution",
+        phase: str = EXECUTION,
         quick: bool = False,
         awaiting_approval: bool = False,
         iteration: int = 0,
@@ -282,6 +287,8 @@ class LoopState:
     final_tree: str
     transcripts: list[str]
     batch: list[str]
+    stops: int
+    handed_over: bool
     carry: str
     wake: str
     failures: int
@@ -294,9 +301,9 @@ class LoopState:
         "tasks_seen": "", "files_seen": "", "transcript_end": 0, "served": [], "pending": "",
         "told": [], "restored": False, "resume_at": None, "since": "", "ledger": 0,
         "worked": False, "denied": {}, "final_round": 0, "final_tree": "", "transcripts": [],
-        # tasks of the supervised session; what the next one must be told; who will wake the session after
-        # so many API errors in a row
-        "batch": [], "carry": "", "wake": "", "failures": 0,
+        # the supervised session: its tasks, our decisions in it, whether it handed over; what the next one
+        # must be told; who will wake the session, and after how many failures
+        "batch": [], "stops": 0, "handed_over": False, "carry": "", "wake": "", "failures": 0,
     }  # fmt: skip
     __slots__ = tuple(DEFAULTS)
 

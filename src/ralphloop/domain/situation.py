@@ -59,7 +59,7 @@ class Situation:
         # signature of the task files, and the loop's own file
         self.files = files
         self.path = path
-        # why there is no worklist: "gone", or what is wrong with the file
+        # why there is no worklist: GONE, or what is wrong with the file
         self.fault = fault
         self.backup = backup
         # tasks claimed since the last stop

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import NamedTuple
 
 from ralphloop.domain.committed import proof, reopened, waiting
@@ -18,7 +19,7 @@ from ralphloop.evidence.worktree import HEADS, CommitError, Index, RefusedError,
 from ralphloop.store import tasks
 from ralphloop.store.loop import LoopFiles
 
-__all__ = ["CommitError", "catch_up", "prepare"]
+__all__ = ["CommitError", "catch_up", "check", "dirty", "switch"]
 
 BUDGET_S = 40.0  # in one stop: the client waits that much longer than checks may take
 PREPARE_S = 120.0
@@ -29,15 +30,34 @@ SHOWN = 10
 RUN, LISTS = ".ralph/run/", ".ralph/loops/"
 
 
-def prepare(root: str, env: Mapping[str, str], *, branch: str, lists: Iterable[str] = ()) -> str:
+def check(root: str, env: Mapping[str, str], *, branch: str, lists: Iterable[str] = ()) -> str:
     """Make sure that commits can be made, on this branch or on the one that is checked out; its name.
     `lists` are folders of a task list, which may differ from the last commit."""
-    try:
+    with _in_words():
         place = Worktree(root, env, budget_s=PREPARE_S)
         place.must_be_settled()
         _must_have_author(place)
         _must_be_clean(place, root, lists)
-        return _switch(place, branch) if branch else _checked_out(place)
+        if branch:
+            _must_be_free(place, branch)
+        return branch or _checked_out(place)
+
+
+def switch(root: str, env: Mapping[str, str], *, branch: str) -> str:
+    """Check the branch out, made from HEAD if there is none of this name."""
+    with _in_words():
+        place = Worktree(root, env, budget_s=PREPARE_S)
+        if place.branch != branch:
+            _must_be_free(place, branch)
+            how = ("--no-guess",) if place.end_of(branch) else ("--no-track", "--create")
+            place.git.out("switch", "--quiet", *how, branch)
+        return branch
+
+
+@contextmanager
+def _in_words() -> Iterator[None]:
+    try:
+        yield
     except RefusedError as error:
         raise CommitError(f"{error}. {error.cure}") from error
     except GitError as error:
@@ -53,17 +73,26 @@ def _must_have_author(place: Worktree) -> None:
         raise CommitError(f"git does not know who commits: {how}.") from error
 
 
+def dirty(root: str, env: Mapping[str, str], *, lists: Iterable[str] = ()) -> list[str]:
+    """What differs from the last commit and is neither ours nor a task list."""
+    with _in_words():
+        return [path for path, _ in _rows(Worktree(root, env, budget_s=PREPARE_S), root, lists)]
+
+
 def _must_be_clean(place: Worktree, root: str, lists: Iterable[str]) -> None:
+    rows = [f"{line(path, 120)} ({kind})" for path, kind in _rows(place, root, lists)]
+    if rows:
+        more = f" and {len(rows) - SHOWN} more" if len(rows) > SHOWN else ""
+        told = ", ".join(rows[:SHOWN]) + more
+        raise CommitError(f"the work tree is not clean: {told}. Commit, stash or ignore these files first.")
+
+
+def _rows(place: Worktree, root: str, lists: Iterable[str]) -> list[tuple[str, str]]:
     own = [os.path.join(root, RUN), os.path.join(root, LISTS), *lists]
     free = tuple(os.path.relpath(os.path.realpath(path), os.path.realpath(place.top)) + "/" for path in own)
     status = ("status", "--porcelain", "-z", "--no-renames", "--untracked-files=all")
     rows = place.git.out(*status, "--ignore-submodules=dirty").split("\0")
-    dirty = [f"{line(row[3:], 120)} ({_kind(row)})" for row in rows if row and not row[3:].startswith(free)]
-    if not dirty:
-        return
-    more = f" and {len(dirty) - SHOWN} more" if len(dirty) > SHOWN else ""
-    told = ", ".join(dirty[:SHOWN]) + more
-    raise CommitError(f"the work tree is not clean: {told}. Commit, stash or ignore these files first.")
+    return [(row[3:], _kind(row)) for row in rows if row and not row[3:].startswith(free)]
 
 
 def _kind(row: str) -> str:
@@ -79,21 +108,14 @@ def _checked_out(place: Worktree) -> str:
     return found
 
 
-def _switch(place: Worktree, branch: str) -> str:
-    """The branch, made from HEAD if there is none of this name."""
+def _must_be_free(place: Worktree, branch: str) -> None:
     git = place.git
     if branch[:1] == "-" or branch == "HEAD" or git.ask("check-ref-format", HEADS + branch) is None:
         raise CommitError(f"{line(branch, 60)!r} is no name for a branch: choose another one.")
-    if place.branch == branch:
-        return branch
-    if place.end_of(branch):
+    if place.branch != branch and place.end_of(branch):
         taken = git.ask("for-each-ref", "--format=%(worktreepath)", HEADS + branch)
         if taken:
             raise CommitError(f"the branch {branch} is checked out in {taken}: run it there.")
-        git.out("switch", "--quiet", "--no-guess", branch)
-    else:
-        git.out("switch", "--quiet", "--no-track", "--create", branch)
-    return branch
 
 
 class Due(NamedTuple):

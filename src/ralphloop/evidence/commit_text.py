@@ -8,6 +8,7 @@ import unicodedata
 from typing import NamedTuple
 
 from ralphloop.domain.model import Task
+from ralphloop.domain.plain import TURNS
 from ralphloop.domain.prompt import cut, line
 
 SUBJECT_MAX = 72
@@ -15,8 +16,6 @@ BODY_MAX = 2_000
 STEP_MAX = 200
 ID_MAX = 120
 TASK, LOOP, EVIDENCE = "Ralphloop-Task", "Ralphloop-Loop", "Ralphloop-Evidence"
-# They turn a line around on the screen.
-_BIDI = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 
 class Trailers(NamedTuple):
@@ -82,4 +81,4 @@ def _clean(text: str) -> str:
 
 
 def _is_plain(ch: str) -> bool:
-    return unicodedata.category(ch) not in ("Cc", "Cs", "Zl", "Zp") and ch not in _BIDI
+    return unicodedata.category(ch) not in ("Cc", "Cs", "Zl", "Zp") and ch not in TURNS

@@ -127,10 +127,25 @@ class Index:
         except FileExistsError:
             return
         except OSError:  # a file system without links
-            with open(self._path, "rb") as source, open(lock, "xb") as target:
-                shutil.copyfileobj(source, target)
-            shutil.copystat(self._path, lock)
+            if not _copied(self._path, lock):
+                return
         os.replace(lock, self._real)
+
+
+def _copied(path: str, lock: str) -> bool:
+    """False if somebody holds the lock; one of ours that is not whole is taken away again."""
+    try:
+        handle = os.open(lock, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+    except FileExistsError:
+        return False
+    try:
+        with os.fdopen(handle, "wb") as target, open(path, "rb") as source:
+            shutil.copyfileobj(source, target)
+        shutil.copystat(path, lock)
+    except OSError:
+        os.unlink(lock)
+        raise
+    return True
 
 
 def _sweep(folder: str) -> None:

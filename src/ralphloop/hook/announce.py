@@ -1,6 +1,6 @@
 """Starts the program that tells the person about a loop's end, and never waits for it.
 
-A child that keeps the hook's stdout open would make the client refuse our answer (fact 28), so it gets a
+A child that keeps the hook's stdout open would make the client refuse our answer (2.1.325), so it gets a
 session of its own and nothing of ours.
 """
 

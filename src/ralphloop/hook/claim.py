@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 from ralphloop import system as os
 from ralphloop.domain.model import FEATURES
 from ralphloop.hook import history, shell
@@ -24,8 +22,6 @@ if TYPE_CHECKING:
 
 # What the input of a tool that writes has beside the path; one that reads has none of it.
 WRITTEN = ("content", "new_string", "edits")
-
-PATIENCE_S, STEP_S = 1.0, 0.05  # for a transcript that is still being written
 
 PREFIXES = ("!", "{", "do", "elif", "else", "if", "sudo", "then", "time", "until", "while")
 
@@ -106,13 +102,8 @@ def _own_since(source: Source, here: Shelf, event: StopEvent) -> Optional[str]:
     ended_at = here.ended_at(path)
     if event.session is None:
         return None if ended_at else ""
-    deadline = time.monotonic() + PATIENCE_S
-    while True:
-        is_whole = history.has_reply(event.transcript, event.reply)
-        since = _begun_since(source, event, ended_at)
-        if since is not None or is_whole or time.monotonic() > deadline:
-            return since
-        time.sleep(STEP_S)
+    history.await_reply(event.transcript, event.reply)
+    return _begun_since(source, event, ended_at)
 
 
 def _begun_since(source: Source, event: StopEvent, ended_at: str) -> Optional[str]:

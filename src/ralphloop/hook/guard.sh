@@ -1,7 +1,8 @@
 # Sourced by the registered command, with $rl_guard (this file), $rl_as (who registered it), $rl_layouts and $rl_on
-# set: the last for a prompt of the person, a slash command of ours, or a hook that may wake the session. Leaves at once when the project has no loop; shell built-ins only until there is a file
-# to read, because this runs at the end of every turn of every session. It may be wrong in one direction
-# only: starting Python. The project may be anybody's: of its files, one block of a regular one is read.
+# set: the last for a prompt of the person, a slash command of ours, or a hook that may wake the session.
+# Leaves at once when the project has no loop; shell built-ins only until there is a file to read, because
+# this runs at the end of every turn of every session. It may be wrong in one direction only: starting
+# Python. The project may be anybody's: of its files, one block of a regular one is read.
 
 rl_state=${XDG_STATE_HOME:-}
 case $rl_state in

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 from ralphloop import system as os
 from ralphloop.hook.transcript import (
     FIRST_TAIL,
@@ -19,6 +21,9 @@ if TYPE_CHECKING:
     from typing import Any, Iterator, Optional
 
 HEAD_MAX = 4 * 1024 * 1024
+
+
+PATIENCE_S, STEP_S = 1.0, 0.05  # for a transcript that is still being written
 
 
 def opening(path: str) -> tuple[str, str]:
@@ -59,6 +64,13 @@ def has_reply(path: str, reply: Optional[str]) -> bool:
         plain += 1
     found = new_bytes(path, 0, FIRST_TAIL)
     return not plain or found is None or words[:plain].encode() in found[0]
+
+
+def await_reply(path: str, reply: Optional[str]) -> None:
+    """Give the client a moment to write this reply down."""
+    deadline = time.monotonic() + PATIENCE_S
+    while not has_reply(path, reply) and time.monotonic() < deadline:
+        time.sleep(STEP_S)
 
 
 def was_scheduled(path: str, text: str) -> bool:

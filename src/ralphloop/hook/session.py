@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from ralphloop.domain import prompt
-from ralphloop.domain.model import APPROVE, ENDED, FAILED, INTERRUPTED, RATE_LIMITED
+from ralphloop.domain.model import APPROVE, ENDED, EXECUTION, FAILED, INTERRUPTED, RATE_LIMITED
 from ralphloop.hook import claim, find, history, transcript, wire
 from ralphloop.hook.announce import announce
 from ralphloop.hook.reset import instant
@@ -82,7 +82,7 @@ def _put_task_back(loop: LoopFiles, state: LoopState, event: StopEvent, call: fi
         work = reading.work
         loop.save(state)
         loop.journal("compact", session=event.session, task=state.current)
-    if work is None or not work.next or work.phase != "execution":
+    if work is None or not work.next or work.phase != EXECUTION:
         return ""
     limit = int(loop.record.limits.iterations)
     words = words_for(loop, event.cwd, call.env)

@@ -20,6 +20,7 @@ from ralphloop.domain.model import (
     RATE_LIMITED,
     WAITING,
 )
+from ralphloop.domain.plain import UNSAFE
 from ralphloop.hook import find, wire
 from ralphloop.store import shelf, tasks, waker
 from ralphloop.store.loop import LoopFiles
@@ -35,9 +36,6 @@ if TYPE_CHECKING:
 
 NAME_MAX = 40
 _SANE = 1e6  # a percentage or a sum above this is no figure of a session
-# What a terminal obeys, with the marks that turn the reading direction.
-_TURNS = (0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
-_UNSAFE = dict.fromkeys((*range(32), *range(127, 160), *_TURNS), "\ufffd")
 
 
 def line(payload: Mapping[str, Any], call: find.Call) -> str:
@@ -202,7 +200,7 @@ def fit(text: str, columns: str) -> str:
         cells = int(columns)
     except ValueError:
         cells = 0
-    told = " ".join(text.split()).translate(_UNSAFE)
+    told = " ".join(text.split()).translate(UNSAFE)
     cells = cells if cells > 0 else prompt.LINE_MAX
     if _cells(told) <= cells:
         return told

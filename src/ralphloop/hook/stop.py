@@ -16,6 +16,7 @@ from ralphloop.domain.model import (
     PAUSED,
     SET_ASIDE,
     STALLED,
+    TRANSCRIPTS_KEPT,
     status_word,
 )
 from ralphloop.domain.situation import Situation
@@ -63,7 +64,12 @@ class Stop:
         """Ask the rules, do what they need first, ask again. A need that comes back is one for checks, which
         run without the lock: then this is asked once more. None if this stop is not ours to answer."""
         state = self.loop.load()
-        if state is None or not self._serves(state) or not self._is_pointed_at():
+        if (
+            state is None
+            or not self._is_owners(state)
+            or not self._serves(state)
+            or not self._is_pointed_at()
+        ):
             return None
         self.before = state.outcome, state.detail
         if state.state == ENDED:
@@ -100,6 +106,10 @@ class Stop:
         self.checks.plan(need.checks, state, same_round=not turn.tools)
         self._settled = False
         self.loop.save(state)
+
+    def _is_owners(self, state: LoopState) -> bool:
+        """While checks ran without the lock, the loop may have become another session's."""
+        return self.event.session is None or state.owner == self.event.session
 
     def _serves(self, state: LoopState) -> bool:
         """Of two registrations, the one that answers a prompt's first stop answers all of them."""
@@ -182,8 +192,10 @@ class Stop:
         terms = self.loop.record.supervision
         if terms is None or not terms.context:
             return None
+        from ralphloop.hook import history
         from ralphloop.hook.spending import fullness
 
+        history.await_reply(self.event.transcript, self.event.reply)  # its usage is what tells
         return fullness(self.event.transcript)
 
     def _provide(self, need: Need, state: LoopState) -> bool:
@@ -214,9 +226,14 @@ class Stop:
 
     def _finish(self, answer: Decision, turn: Turn) -> Decision:
         answer.loop.transcript_end = turn.end
+        answer.loop.stops += 1
+        answer.loop.handed_over = bool(answer.handover)
         answer.loop.wake, answer.loop.failures = "", 0  # the API answers
         if self.event.transcript and self.event.transcript not in answer.loop.transcripts:
-            answer.loop.transcripts = [*answer.loop.transcripts[-9:], self.event.transcript]
+            answer.loop.transcripts = [
+                *answer.loop.transcripts[1 - TRANSCRIPTS_KEPT :],
+                self.event.transcript,
+            ]
         answer.message = " ".join([*self.notes, answer.message]).strip()
         request, who = self.loop.requested()
         if request and answer.loop.state != ENDED and (answer.writes or request == CANCEL):
@@ -239,7 +256,8 @@ def stop(payload: Mapping[str, Any], call: find.Call) -> str:
     if wire.is_subagent(payload) or wire.is_foreign(payload, call.env) or wire.is_check(call.env):
         return ""
     try:
-        return _answer(wire.stop_event(payload, cwd=call.cwd), call)
+        decided = decision_on(wire.stop_event(payload, cwd=call.cwd), call)
+        return "" if decided is None else _answer(*decided)
     except OSError as error:
         return wire.notice("ralphloop: cannot write (%s), so the stop is allowed." % error)
     except BusyError:
@@ -256,10 +274,11 @@ def loop_of(event: StopEvent, call: find.Call) -> Optional[LoopFiles]:
     return claim.for_stop(event, call)
 
 
-def _answer(event: StopEvent, call: find.Call) -> str:
+def decision_on(event: StopEvent, call: find.Call) -> Optional[tuple[Decision, LoopFiles]]:
+    """Decide, write it down, and do what follows from it; None if this stop is nobody's."""
     loop = loop_of(event, call)
     if loop is None:
-        return ""
+        return None
     now = Stop(event, loop, call=call)
     while True:
         try:
@@ -269,13 +288,20 @@ def _answer(event: StopEvent, call: find.Call) -> str:
                     write(now, decision)
         except BusyError:
             loop.journal("busy", session=event.session, by=call.registration)
-            return ""
+            return None
         if decision is None:
-            return ""
+            return None
         if isinstance(decision, Decision):
             break
         assert now.checks is not None, "a stop that writes plans its checks"
         now.checks.run()
+    _follow_up(now, decision)
+    return decision, loop
+
+
+def _follow_up(now: Stop, decision: Decision) -> None:
+    """Tell the person, and commit; the lock is let go."""
+    loop, call = now.loop, now.call
     if decision.writes and decision.loop.outcome:
         from ralphloop.hook.announce import announce
 
@@ -283,7 +309,10 @@ def _answer(event: StopEvent, call: find.Call) -> str:
     if decision.writes and loop.writes and loop.record.supervision and loop.record.supervision.branch:
         from ralphloop.hook import commits
 
-        commits.make(loop, event, decision=decision, env=call.env)
+        commits.make(loop, now.event, decision=decision, env=call.env)
+
+
+def _answer(decision: Decision, loop: LoopFiles) -> str:
     if decision.stderr and sys.stderr is not None:
         sys.stderr.write(decision.stderr + "\n")
     return wire.answer(decision, as_context=loop.record.continue_with == "context")

@@ -11,9 +11,9 @@ import sys
 import time
 
 from ralphloop import system as os
-from ralphloop.domain import prompt
+from ralphloop.domain import outage, prompt
 from ralphloop.domain.limits import tick
-from ralphloop.domain.model import FAILED, RATE_LIMITED
+from ralphloop.domain.model import EXECUTION, FAILED, RATE_LIMITED
 from ralphloop.domain.situation import run
 from ralphloop.hook import transcript, wire
 from ralphloop.hook.reset import instant
@@ -31,15 +31,14 @@ if TYPE_CHECKING:
     from ralphloop.hook.find import Call
 
 LOOK_S = 1.0
-MOST_S = 15 * 60.0  # of waits that double
 PATIENCE_S = 23.5 * 3600  # the client ends the hook after a day; a later reset is waited for in several turns
-DAY_S = 24 * 3600.0
-STALE_S = 22 * 3600.0  # right after a wait, a reset that far away is the one that is over, read as tomorrow's
-OUTAGES_MAX = 8  # in a row, without any work in between
+# In a row, without any work in between. A run is given more (`runner/judge.py`): here a person is at the
+# terminal, who wants to hear that the service is down.
+OUTAGES_MAX = 8
 
 # kinds of error that time cures; the others last until somebody does something
 _LIMIT, _OUTAGES, _UNCLEAR = "rate_limit", ("server_error", "overloaded"), "unknown"
-_REFUSED = ("400", "401", "403", "404", "413")
+_REFUSED = tuple(map(str, outage.HOPELESS))
 _DOWN = ("500", "502", "503", "504", "520", "521", "522", "523", "524", "529", "overloaded", "timeout",
          "connection", "network", "econnreset", "econnrefused", "etimedout", "enotfound")  # fmt: skip
 _GOES_ON = "An API error ended your last turn; the API may answer again. Go on where you were."
@@ -140,14 +139,8 @@ def _has_worked(state: LoopState, event: StopEvent) -> bool:
 
 def due(said: str, failures: int, *, terms: Terms, now: float) -> float:
     """When to try again: at the announced reset, else after a wait that doubles with each failure."""
-    backoff = now + min(MOST_S, terms.backoff_s * (1 << min(failures - 1, 20)))
     announced = instant(said, margin_s=terms.margin_s)
-    if announced is None or announced <= now:
-        return backoff
-    if failures == 1:
-        return announced
-    is_stale = STALE_S < announced - now <= DAY_S + terms.margin_s
-    return backoff if is_stale else max(announced, backoff)
+    return outage.due(announced, before=failures - 1, first_s=terms.backoff_s, now=now)
 
 
 def wait(loop: LoopFiles, state: LoopState, *, event: StopEvent, call: Call) -> str:
@@ -229,7 +222,7 @@ def _wording(loop: LoopFiles, state: LoopState, *, event: StopEvent, call: Call)
     work: Optional[Worklist] = reading.work
     if work is None:
         return _GOES_ON
-    if work.phase != "execution":
+    if work.phase != EXECUTION:
         return "%s\n\n%s" % (_GOES_ON, prompt.phase(state, work)) if work.quick else _GOES_ON
     words = words_for(loop, event.cwd, call.env)
     limit = int(loop.record.limits.iterations)

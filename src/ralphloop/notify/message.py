@@ -30,7 +30,6 @@ TOLD = {
     model.CAPPED: (END, "%s was ended by the client"),
     model.FAILED: (END, "%s failed"),
     model.CORRUPT: (END, "%s has a corrupt file"),
-    model.INTERRUPTED: (END, "%s was interrupted"),
     model.NEEDS_INPUT: (PERSON, "%s needs your answer"),
     model.NEEDS_APPROVAL: (PERSON, "%s needs your approval"),
     model.AWAITING_APPROVAL: (PERSON, "%s awaits your approval"),

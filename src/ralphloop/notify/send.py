@@ -9,8 +9,6 @@ from typing import NamedTuple
 
 from ralphloop import config
 from ralphloop.config import BELL, DESKTOP, Config
-from ralphloop.domain.ledger import name_tasks, settle
-from ralphloop.domain.survey import survey
 from ralphloop.domain.worklist import Worklist
 from ralphloop.evidence.mask import secrets
 from ralphloop.notify import bell, desktop, message, webhook
@@ -81,13 +79,9 @@ def _hook(settings: Config) -> webhook.Hook:
 
 def _work(loop: LoopFiles) -> Worklist | None:
     try:
-        listed = tasks.parse_source(loop.record)
+        return tasks.look(loop)[2]
     except (ValueError, OSError):
         return None
-    ledger = loop.load_ledger()
-    name_tasks(listed, ledger)
-    settle(listed, ledger)
-    return survey(listed, ledger)
 
 
 def _note(loop: LoopFiles, sent: list[Sent]) -> None:

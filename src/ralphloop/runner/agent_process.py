@@ -12,18 +12,15 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import IO, Any, NamedTuple
 
 from ralphloop.runner import stray
+from ralphloop.runner.pipe import Lines, Pipe
 
 GUARDIAN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "guardian.py")
-INTERRUPT, TERMINATE, KILL = "interrupt", "terminate", "kill"
 MARK = "RALPHLOOP_GUARDED"  # by it a process is known whose guardian was killed
 
-LINE_MAX = 16 * 1024 * 1024
-CHUNK = 64 * 1024
-READS = 64  # at a time; a client that writes without end must not keep the supervisor from everything else
 START_S = 30.0
 # The guardian ends what it watches over within about four seconds.
 CLOSING_S = 8.0
@@ -45,65 +42,6 @@ class Ending(NamedTuple):
     code: int | None
     signal: int | None
     stderr: str  # the last of it
-
-
-class Lines:
-    """Bytes as they come, to whole lines; one above the limit is dropped."""
-
-    def __init__(self, limit: int = LINE_MAX) -> None:
-        self._limit = limit
-        self._part = bytearray()
-        self._is_too_long = False
-
-    def add(self, data: bytes) -> list[bytes]:
-        *whole, rest = data.split(b"\n")
-        lines = []
-        for piece in whole:
-            self._extend(piece)
-            lines += [] if self._is_too_long else [bytes(self._part)]
-            self._part.clear()
-            self._is_too_long = False
-        self._extend(rest)
-        return lines
-
-    def rest(self) -> list[bytes]:
-        """The last line, if no newline ended it."""
-        return [bytes(self._part)] if self._part else []
-
-    def _extend(self, piece: bytes) -> None:
-        self._is_too_long = self._is_too_long or len(self._part) + len(piece) > self._limit
-        if self._is_too_long:
-            self._part.clear()
-        else:
-            self._part += piece
-
-
-class Pipe:
-    """The reading end of a pipe that never makes us wait; closed once its end was seen."""
-
-    def __init__(self, handle: int) -> None:
-        os.set_blocking(handle, False)
-        self.handle = handle
-        self.is_open = True
-
-    def read(self) -> bytes:
-        """What is there now, at most so much at a time."""
-        data = bytearray()
-        for _ in range(READS if self.is_open else 0):
-            try:
-                some = os.read(self.handle, CHUNK)
-            except BlockingIOError:
-                break
-            if not some:
-                self.close()
-                break
-            data += some
-        return bytes(data)
-
-    def close(self) -> None:
-        if self.is_open:
-            self.is_open = False
-            os.close(self.handle)
 
 
 class AgentProcess:
@@ -225,23 +163,6 @@ def end_strays(owner: str) -> None:
     """End what clients of this owner left whose supervisor and guardian were both killed: a client dies with
     its guardian, what it had started does not."""
     stray.end(None, born=None, mark=f"{MARK}={owner}:")
-
-
-class Ladder:
-    """Ends a client that does not want to: interrupt, terminate, kill, with time to obey between them."""
-
-    def __init__(self, send: Callable[[str], None], *, graces_s: tuple[float, float] = (5.0, 5.0)) -> None:
-        self._send = send
-        self._steps = [(INTERRUPT, graces_s[0]), (TERMINATE, graces_s[1]), (KILL, 0.0)]
-        self._due: float | None = None
-
-    def step(self, now: float) -> float | None:
-        """Say the next word if its time has come; the seconds until the one after it, None after the last."""
-        while self._steps and (self._due is None or now >= self._due):
-            word, grace_s = self._steps.pop(0)
-            self._send(word)
-            self._due = now + grace_s
-        return self._due - now if self._steps and self._due is not None else None
 
 
 def _guardian(prompt: int, output: int) -> subprocess.Popen[bytes]:

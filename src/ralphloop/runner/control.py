@@ -7,7 +7,7 @@ import select
 import signal
 from collections.abc import Iterable
 
-from ralphloop.runner.agent_process import Lines, Pipe
+from ralphloop.runner.pipe import Lines, Pipe
 
 PAUSE, GO, SKIP_TASK, SKIP_WAIT = "pause", "go", "skip-task", "skip-wait"
 DETACH, INTERRUPT, KILL = "detach", "interrupt", "kill"

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import time
 import uuid
 from collections.abc import Callable
 from typing import NamedTuple
 
-from ralphloop.domain import jsontext, limits
+from ralphloop.domain import limits
 from ralphloop.domain.model import (
     CANCELLED,
     ENDED,
@@ -38,7 +37,6 @@ class Begun(NamedTuple):
     task: str
     prompt: str
     time_left_s: float
-    journal_at: int
 
 
 class Custody:
@@ -63,9 +61,8 @@ class Custody:
         """Make a new session the owner; None if the loop rests, or nothing in it can be worked on. `reason`
         is a text that the rules have sent already."""
         with self.loop.lock(wait_s=LOCK_S):
-            self.loop.record = self.loop.shelf.fresh(
-                self.loop.record
-            )  # limits and approvals may have changed
+            # limits and approvals may have changed
+            self.loop.record = self.loop.shelf.fresh(self.loop.record)
             state = self.state()
             if not self._goes_on(state):
                 return None
@@ -81,9 +78,7 @@ class Custody:
             session, self._first = self._first or str(uuid.uuid4()), ""
             state.current = given[0] if given else state.current
             arming.hand_on(self.loop, state, session=session, terms=terms, batch=given)
-            begun = Begun(
-                session, terms.model, state.current, text, self._time_left_s(state), self._journal_size()
-            )
+            begun = Begun(session, terms.model, state.current, text, self._time_left_s(state))
             self.loop.journal(
                 "session", session=session, number=number, model=terms.model, task=state.current
             )
@@ -112,36 +107,6 @@ class Custody:
         used = state.elapsed_s + (max(0.0, time.time() - state.seen_at) if state.seen_at else 0.0)
         return max(0.0, self.loop.record.limits.time_s - used)
 
-    def _journal_size(self) -> int:
-        try:
-            return os.path.getsize(self.loop.path("journal.jsonl"))
-        except OSError:
-            return 0
-
-    def decisions(self, begun: Begun) -> tuple[int, bool]:
-        """How often our hook decided in the session, and whether it handed over last."""
-        stops, last = 0, ""
-        for entry in self._entries(begun.journal_at):
-            if entry.get("session") == begun.session and entry.get("event") in ("stop", "handover"):
-                last = str(entry["event"])
-                stops += last == "stop"
-        return stops, last == "handover"
-
-    def _entries(self, start: int) -> list[dict[str, object]]:
-        found = []
-        try:
-            with open(self.loop.path("journal.jsonl"), "rb") as file:
-                file.seek(start)
-                lines = file.read().decode("utf-8", "replace").splitlines()
-        except OSError:
-            return []
-        for text in lines:
-            try:
-                found.append(jsontext.parse_object(text))
-            except ValueError:
-                continue
-        return found
-
     def ended(
         self, begun: Begun, session: Session, *, number: int, verdict: Verdict, duration_s: float
     ) -> None:
@@ -151,7 +116,8 @@ class Custody:
             state = self.state()
             if verdict.tried and state.live:
                 state.iteration += 1
-                state.attempts[begun.task] = state.attempts.get(begun.task, 0) + 1
+                task = state.current or begun.task
+                state.attempts[task] = state.attempts.get(task, 0) + 1
                 self.loop.save(state, durable=True)
             self.loop.journal(
                 "session_end",

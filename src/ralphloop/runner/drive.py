@@ -6,24 +6,29 @@ import time
 from collections.abc import Callable
 from typing import NamedTuple
 
-from ralphloop.agents import claude_stream
-from ralphloop.agents.claude_stream import Limit, Result
+from ralphloop.agents.event import Event, Limit, Result
 from ralphloop.runner import control, judge
-from ralphloop.runner.agent_process import KILL, AgentProcess, Ladder
+from ralphloop.runner.agent_process import AgentProcess
 from ralphloop.runner.control import Control
 from ralphloop.runner.deadline import Deadline
 from ralphloop.runner.judge import Session
+from ralphloop.runner.ladder import Ladder
 
 # between interrupt, terminate and kill; nobody is left to wait where the command that started us is gone
 GRACES_S, HASTE_S = (5.0, 5.0), (1.0, 1.0)
+DEAF_S = 5.0
+
+
+Parse = Callable[[bytes], "Event | None"]
 
 
 class Watched(NamedTuple):
     """What a session is asked about while it runs."""
 
+    parse: Parse  # what a line of the client means
     is_cancelled: Callable[[], bool]  # by somebody at another terminal
     pause: Callable[[], None]
-    skip: Callable[[], None]  # the task at hand
+    skip: Callable[[], bool]  # leave the task at hand out; False if that cannot be done now
 
 
 class Drive:
@@ -36,6 +41,7 @@ class Drive:
         self._time = Deadline(time_left_s)
         self._glance = Deadline(control.STEP_S)  # at the loop's state, however much the client says
         self._ladder: Ladder | None = None
+        self._last = Deadline(DEAF_S)  # since the last word that can be said
         self._result: Result | None = None
         self._resets_at: float | None = None
         self._cut = ""
@@ -43,9 +49,9 @@ class Drive:
     def run(self, watched: Watched) -> Session:
         """How it ended, what it reported last, and why we ended it, if we did."""
         try:
-            while self._process.ended is None:
+            while self._process.ended is None and not self._is_deaf():
                 self._control.wait(self._process.handles())
-                self._listen()
+                self._listen(watched.parse)
                 for word in self._control.take():
                     self._obey(word, watched)
                 self._look_around(watched)
@@ -54,13 +60,17 @@ class Drive:
         assert self._process.ended is not None, "closing waits for the end"
         return Session(self._process.ended, self._result, self._cut, resets_at=self._resets_at)
 
-    def _listen(self) -> None:
+    def _is_deaf(self) -> bool:
+        """Whether not even a kill was obeyed: then closing ends the guardian, too."""
+        return self._ladder is not None and self._ladder.is_spent and self._last.is_over()
+
+    def _listen(self, parse: Parse) -> None:
         # Garbage is no sign of life, and not worth a look.
         lines = [line for line in self._process.take() if line.startswith(b"{")]
         if lines:
             self._idle.reset()
         for line in lines:
-            event = claude_stream.parse(line)
+            event = parse(line)
             if isinstance(event, Result):
                 self._result = event
             elif isinstance(event, Limit) and event.status == "rejected":
@@ -70,17 +80,20 @@ class Drive:
         if word == control.PAUSE:
             watched.pause()
         elif word == control.SKIP_TASK:
-            watched.skip()
-            self._end(judge.SKIP)
+            if watched.skip():
+                self._end(judge.SKIP)
         elif word in (control.INTERRUPT, control.KILL):
             self._end(judge.INTERRUPT)
         elif word == control.GONE:
             self._end(judge.GONE)
-        if word == control.KILL:
-            self._process.send(KILL)
+        if word == control.KILL and self._ladder is not None:
+            self._last.reset()
+            self._ladder.jump()
 
     def _look_around(self, watched: Watched) -> None:
         if self._ladder is not None:
+            if not self._ladder.is_spent:
+                self._last.reset()
             self._ladder.step(time.monotonic())
         elif self._idle.is_over():
             self._end(judge.IDLE)

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ralphloop.agents import limit
-from ralphloop.agents.claude_stream import Result
+from ralphloop.agents.event import Result
 from ralphloop.domain.model import (
     BUDGET,
     ENDED,
@@ -17,6 +17,7 @@ from ralphloop.domain.model import (
     RATE_LIMITED,
     LoopState,
 )
+from ralphloop.domain.outage import HOPELESS, backoff_s, due
 from ralphloop.domain.prompt import line
 from ralphloop.runner.agent_process import Ending
 
@@ -28,12 +29,10 @@ IDLE, TIME, INTERRUPT, SKIP, HALT, GONE = "idle", "time", "interrupt", "skip", "
 # why there was none
 NO_START, NO_WORK = "no_start", "no_work"
 
-BACKOFF_MAX_S = 15 * 60.0
 CRASHES = 4  # sessions in a row in which our hook was never asked
-OUTAGES = 40  # waits in a row without a turn that came to its end
-
-# Answers that no wait changes: the request, the key, the rights, the model's name.
-HOPELESS = (400, 401, 402, 403, 404, 405, 413, 422)
+# Waits in a row without a turn that came to its end. More than a session in a terminal is given
+# (`hook/wake.py`): nobody sits before a run, and it is meant to outlast a night's outage.
+OUTAGES = 40
 
 
 class Session(NamedTuple):
@@ -70,15 +69,19 @@ class Verdict(NamedTuple):
     trouble: Trouble = Trouble()
 
 
+INTERRUPTED_BY_PERSON = Verdict(END, "paused by the person", outcome=INTERRUPTED)
+LEFT_ALONE = Verdict(END, "the command that started it is gone")
+
+
 def judge(session: Session, state: LoopState, *, trouble: Trouble, pace: Pace, now: float) -> Verdict:
     if session.stops:
         trouble = Trouble()
     if session.cut == GONE:
-        return Verdict(END, "the command that started it is gone")
+        return LEFT_ALONE
     if state.state == ENDED:
         return Verdict(END, state.detail)
     if session.cut == INTERRUPT:
-        return Verdict(END, "paused by the person", outcome=INTERRUPTED)
+        return INTERRUPTED_BY_PERSON
     if state.state == PAUSED and state.outcome != RATE_LIMITED:
         return Verdict(REST if state.outcome == INTERRUPTED else END, state.detail)
     if session.cut == NO_START:
@@ -121,13 +124,13 @@ def _failed(result: Result, resets_at: float | None, *, trouble: Trouble, pace: 
     if result.terminal_reason.startswith("aborted"):
         return _crashed("somebody interrupted the client", trouble, pace, now)
     announced = limit.resume_at(said, now=now, margin_s=pace.margin_s)
-    if announced is None and resets_at is not None and resets_at > now:
+    if announced is None and resets_at is not None:
         announced = resets_at + pace.margin_s
     if status in HOPELESS and announced is None and not limit.is_limit(said):
         return Verdict(END, said, outcome=FAILED)
     if trouble.outages >= OUTAGES:
         return Verdict(END, f"{said} ({trouble.outages} times in a row)", outcome=RATE_LIMITED)
-    until = announced or now + backoff(pace.backoff_s, trouble.outages)
+    until = due(announced, before=trouble.outages, first_s=pace.backoff_s, now=now)
     return Verdict(WAIT, said, until=until, trouble=trouble._replace(outages=trouble.outages + 1))
 
 
@@ -139,12 +142,7 @@ def _crashed(why: str, trouble: Trouble, pace: Pace, now: float) -> Verdict:
     after = Verdict(NEXT, why, tried=True, trouble=trouble._replace(crashes=crashes))
     if crashes == 1:
         return after
-    return after._replace(kind=WAIT, until=now + backoff(pace.backoff_s, crashes - 2))
-
-
-def backoff(first_s: float, before: int) -> float:
-    """Twice as long each time, up to a quarter of an hour."""
-    return float(min(first_s * 2 ** min(before, 20), max(BACKOFF_MAX_S, first_s)))
+    return after._replace(kind=WAIT, until=now + backoff_s(pace.backoff_s, crashes - 2))
 
 
 def _how(ending: Ending) -> str:

@@ -7,12 +7,14 @@ import time
 from collections.abc import Callable
 from typing import NamedTuple
 
-from ralphloop.domain.model import CANCELLED, INTERRUPTED, LIMIT, RATE_LIMITED
+from ralphloop.domain.model import BUDGET, CANCELLED, INTERRUPTED, LIMIT, RATE_LIMITED
 from ralphloop.runner import control, judge
 from ralphloop.runner.agent_process import AgentProcess, AgentStartError, Ending
+from ralphloop.runner.aside import Aside
 from ralphloop.runner.control import Control
 from ralphloop.runner.custody import Begun, Custody
-from ralphloop.runner.drive import Drive, Watched
+from ralphloop.runner.deadline import Deadline
+from ralphloop.runner.drive import Drive, Parse, Watched
 from ralphloop.runner.judge import Pace, Session, Trouble, Verdict
 from ralphloop.store import supervisor
 from ralphloop.store.supervisor import Holder
@@ -22,9 +24,11 @@ class Surroundings(NamedTuple):
     """What a supervisor needs from above it."""
 
     start: Callable[[Begun], AgentProcess]
+    parse: Parse  # what the client's lines mean
     settle: Callable[[], str]  # ask the rules without a session; what they send on, or nothing
-    skip: Callable[[str], None]  # leave a task out
+    skip: Callable[[str], bool]  # leave a task out; False if that cannot be done now
     commit: Callable[[], None]  # what was closed and is not committed yet, where commits are wanted
+    account: Callable[[Begun], str]  # count what a session spent; why the budget is used up, or nothing
 
 
 class Supervisor:
@@ -39,7 +43,7 @@ class Supervisor:
 
     def run(self) -> None:
         """Until the loop rests or ends; its state then says how."""
-        self._say(phase=supervisor.STARTING)
+        self._say(supervisor.STARTING)
         verdict = self._first()
         while verdict.kind != judge.END:
             if verdict.kind == judge.WAIT:
@@ -61,16 +65,19 @@ class Supervisor:
     def _session(self) -> Verdict:
         begun = self._custody.begin(self._holder.number + 1)
         if begun is None:
-            begun = self._settled()
+            settled = self._settle()
+            if isinstance(settled, Verdict):
+                return settled
+            begun = self._custody.begin(self._holder.number + 1, reason=settled) if settled else None
         if begun is None:
             return self._judge(Session(Ending(None, None, ""), cut=judge.NO_WORK))
         self._holder.number += 1
-        self._say(phase=supervisor.WORKING, session=begun.session, model=begun.model, task=begun.task)
+        self._say(supervisor.WORKING, session=begun.session, model=begun.model, task=begun.task)
         began = time.monotonic()
         session = self._watch(begun)
         self._around.commit()
-        stops, handed_over = self._custody.decisions(begun)
-        session = session._replace(stops=stops, handed_over=handed_over)
+        state = self._custody.state()
+        session = session._replace(stops=state.stops, handed_over=state.handed_over)
         verdict = self._judge(session)
         self._custody.ended(
             begun,
@@ -79,16 +86,34 @@ class Supervisor:
             verdict=verdict,
             duration_s=time.monotonic() - began,
         )
+        return self._within_limits(verdict, self._around.account(begun))
+
+    def _within_limits(self, verdict: Verdict, overspent: str) -> Verdict:
+        """What the hook would have noticed at a stop that never came."""
+        if verdict.kind not in (judge.NEXT, judge.WAIT):
+            return verdict
+        if overspent:
+            return Verdict(judge.END, overspent, outcome=BUDGET)
         if verdict.tried and self._custody.out_of_turns():
             return Verdict(judge.END, f"no iteration is left; {verdict.why}", outcome=LIMIT)
         return verdict
 
-    def _settled(self) -> Begun | None:
-        """Nothing can be worked on: the rules say what that means, without a session to be told so."""
+    def _settle(self) -> str | Verdict:
+        """Nothing can be worked on: the rules say what that means, without a session to be told so. They may
+        run checks, which the person can end."""
         if not self._custody.is_live:
-            return None
-        reason = self._around.settle()
-        return self._custody.begin(self._holder.number + 1, reason=reason) if reason else None
+            return ""
+        self._say(supervisor.CHECKING)
+        aside = Aside(self._around.settle)
+        try:
+            while (told := aside.take()) is None:
+                self._control.wait(aside.handles())
+                ended = self._ended_by(self._control.take())
+                if ended is not None:
+                    return ended
+            return told
+        finally:
+            aside.end()
 
     def _watch(self, begun: Begun) -> Session:
         try:
@@ -98,9 +123,10 @@ class Supervisor:
         drive = Drive(process, self._control, idle_s=self._terms.idle_s, time_left_s=begun.time_left_s)
         return drive.run(
             Watched(
+                parse=self._around.parse,
                 is_cancelled=lambda: self._custody.state().outcome == CANCELLED,
                 pause=self._custody.ask_to_pause,
-                skip=lambda: self._around.skip(begun.task),
+                skip=lambda: self._around.skip(self._custody.state().current),
             )
         )
 
@@ -114,9 +140,10 @@ class Supervisor:
         """Until the time has come, the person skips the wait, or the loop is paused or ended meanwhile."""
         outage = not verdict.tried
         self._custody.wait(verdict, outage=outage)
-        self._say(phase=supervisor.RESTING, until=verdict.until, why=verdict.why)
-        while time.time() < verdict.until:
-            self._control.wait(seconds=min(control.STEP_S, verdict.until - time.time()))
+        self._say(supervisor.RESTING, until=verdict.until, why=verdict.why)
+        deadline = Deadline(max(0.0, verdict.until - time.time()))
+        while not deadline.is_over():
+            self._control.wait(seconds=min(control.STEP_S, deadline.left()))
             said = self._control.take()
             ended = self._ended_by(said)
             if ended is not None:
@@ -124,40 +151,46 @@ class Supervisor:
             if control.PAUSE in said:
                 self._custody.ask_to_pause()
             if control.SKIP_TASK in said:
-                self._around.skip(self._holder.task)
+                self._around.skip(self._custody.state().current)
             if control.SKIP_WAIT in said or self._custody.is_disturbed(outage=outage):
                 break
         return self._after(self._custody.go_on())
 
     def _rest(self, verdict: Verdict) -> Verdict:
         """Paused: whoever is at the terminal may go on; without anybody there this run is over."""
-        self._say(phase=supervisor.PAUSED, until=0.0, why=verdict.why)
+        self._say(supervisor.PAUSED, why=verdict.why)
         while self._terms.stays and not self._control.detached:
             self._control.wait()
             said = self._control.take()
             ended = self._ended_by(said)
             if ended is not None:
                 return ended
+            resume_at = self._custody.state().resume_at or 0.0
             if control.GO in said or control.PAUSE in said:
                 self._custody.take_up()
             state = self._custody.state()
+            if state.live and resume_at > time.time():
+                return Verdict(judge.WAIT, "the rate limit is not over", until=resume_at)
             if state.live or state.outcome != INTERRUPTED:
                 return self._after(state.live)
         return Verdict(judge.END, verdict.why)
 
     def _after(self, goes_on: bool) -> Verdict:
         if goes_on:
-            return Verdict(judge.NEXT, trouble=self._trouble)
+            return Verdict(judge.NEXT)
         state = self._custody.state()
         rests = state.outcome == INTERRUPTED
         return Verdict(judge.REST if rests else judge.END, state.detail)
 
     def _ended_by(self, said: list[str]) -> Verdict | None:
         if control.INTERRUPT in said or control.KILL in said:
-            return Verdict(judge.END, "paused by the person", outcome=INTERRUPTED)
-        return Verdict(judge.END, "the command that started it is gone") if control.GONE in said else None
+            return judge.INTERRUPTED_BY_PERSON
+        return judge.LEFT_ALONE if control.GONE in said else None
 
-    def _say(self, **news: object) -> None:
+    def _say(self, phase: str, *, until: float = 0.0, why: str = "", **news: str) -> None:
+        """What this process is at; of the last session what is not new stays."""
+        holder = self._holder
+        holder.phase, holder.until, holder.why = phase, until, why
         for name, value in news.items():
-            setattr(self._holder, name, value)
-        supervisor.say(self._custody.loop, self._holder)
+            setattr(holder, name, value)
+        supervisor.say(self._custody.loop, holder)

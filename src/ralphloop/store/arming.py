@@ -221,7 +221,7 @@ def hand_on(
     state.state, state.owner, state.since = RUNNING, session, iso(now)
     # its transcript is another file
     state.transcript_end, state.served, state.reply, state.pending = 0, [], "", ""
-    state.batch = list(batch)
+    state.batch, state.stops, state.handed_over = list(batch), 0, False
     loop.save(state, durable=True)
 
 

@@ -94,7 +94,7 @@ def write_bytes(path: str, data: bytes, *, mode: int = 0o600, durable: bool = Fa
             os.close(handle)
         os.replace(spare, path)
     except BaseException:
-        _remove_own(spare)
+        remove(spare)
         raise
 
 
@@ -110,7 +110,7 @@ def build_folder(folder: str, texts: Mapping[str, str], *, beside: str) -> None:
         os.rename(spare, folder)
     except BaseException:
         for file in names(spare):
-            _remove_own(os.path.join(spare, file))
+            remove(os.path.join(spare, file))
         os.rmdir(spare)
         raise
 
@@ -121,21 +121,32 @@ def _write_all(handle: int, data: bytes) -> None:
         view = view[os.write(handle, view) :]
 
 
-def _remove_own(spare: str) -> None:
+def remove(path: str) -> None:
+    """Take away a file of ours; one that is not there is fine."""
     try:
-        os.unlink(spare)
+        os.unlink(path)
     except OSError:
         pass
 
 
 def append(path: str, text: str) -> None:
     """Add to the end by one write, so that lines of several processes do not mix."""
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | _NO_LINK | _NO_WAIT, 0o600)
+    handle = open_to_append(path)
     try:
-        must_be_regular(handle, path)
         os.write(handle, text.encode("utf-8", "backslashreplace"))
     finally:
         os.close(handle)
+
+
+def open_to_append(path: str) -> int:
+    """A regular file, made if need be; neither a link nor a pipe in its place."""
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | _NO_LINK | _NO_WAIT, 0o600)
+    try:
+        must_be_regular(handle, path)
+    except OSError:
+        os.close(handle)
+        raise
+    return handle
 
 
 def names(folder: str) -> list[str]:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ralphloop.store.shelf import Record, Shelf
 
 CANCEL, PAUSE = "cancel", "pause"
+JOURNAL = "journal.jsonl"
 PERSON = "the person"
 
 
@@ -131,12 +132,17 @@ class LoopFiles:
         text = jsontext.render(ledger.to_json()) + "\n"
         if not os.path.isdir(self.folder):
             self.make()
+        files.remove(self._cursor)  # whoever is killed before the state says so leaves no stale reading
         files.write_text(self.path("ledger.json"), text)
         files.write_text(os.path.join(self.kept, "ledger.json"), text)
 
+    @property
+    def _cursor(self) -> str:
+        return os.path.join(self.kept, "cursor.json")
+
     def load_cursor(self, key: str) -> Optional[Worklist]:
         """The worklist of an earlier stop, if nothing that it came from has changed."""
-        text = files.read_quietly(os.path.join(self.kept, "cursor.json"))
+        text = files.read_quietly(self._cursor)
         if text is None:
             return None
         try:
@@ -148,14 +154,14 @@ class LoopFiles:
     def save_cursor(self, key: str, work: Worklist) -> None:
         if self.writes:
             text = jsontext.render({"key": key, "work": work.to_json()})
-            files.write_text(os.path.join(self.kept, "cursor.json"), text)
+            files.write_text(self._cursor, text)
 
     def journal(self, event: str, **facts: Any) -> None:
         if not self.writes:
             return
         entry = {"at": iso(time.time()), "event": event}
         entry.update(facts)
-        files.append(self.path("journal.jsonl"), jsontext.render(entry) + "\n")
+        files.append(self.path(JOURNAL), jsontext.render(entry) + "\n")
 
     def log(self, text: str) -> None:
         if not self.writes:

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from ralphloop.store.loop import LoopFiles
 
 # what a supervisor is at
-STARTING, WORKING, RESTING, PAUSED = "starting", "working", "resting", "paused"
+STARTING, CHECKING, WORKING = "starting", "checking", "working"
+RESTING, PAUSED = "resting", "paused"
 START_S = 2.0  # somebody who looks whether the lock is held has it for a moment
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 from ralphloop import system as os
+from ralphloop.domain.model import GONE as GONE
 from ralphloop.store import files
 from ralphloop.tasklists.registry import TRUTH, own_file
 from ralphloop.tasklists.registry import layout as layout_of
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
 YOUNG_S = 2.0  # a file this fresh may change again within one tick of its clock
 PATIENCE_S = 1.0  # how long a file that does not parse may still be in the middle of a write
-GONE = "gone"
 
 
 class Reading:
@@ -59,6 +59,18 @@ def read_source(source: Source | Record) -> tuple[TaskList, dict[str, Optional[s
     if texts[truth[0]] is None:
         raise ValueError("%s does not exist" % own_file(source))
     return layout_of(source.layout).parse(texts), texts
+
+
+def look(loop: LoopFiles) -> tuple[TaskList, Ledger, Worklist]:
+    """The tasks as the next stop would find them, with what it would know of them; nothing is written.
+    ValueError or OSError says what is wrong."""
+    from ralphloop.domain.ledger import name_tasks, settle
+    from ralphloop.domain.survey import survey
+
+    listed, ledger = parse_source(loop.record), loop.load_ledger()
+    name_tasks(listed, ledger)
+    settle(listed, ledger)
+    return listed, ledger, survey(listed, ledger)
 
 
 def read_work(loop: LoopFiles, state: LoopState, *, now: float) -> Reading:
@@ -225,15 +237,10 @@ def show(record: Record, state: LoopState, work: Worklist, *, status: str) -> No
 def show_now(loop: LoopFiles, state: LoopState, work: Optional[Worklist] = None) -> None:
     """The same after a command; a list that cannot be read must not keep a loop from being paused or
     cancelled."""
-    from ralphloop.domain.ledger import name_tasks
     from ralphloop.domain.model import status_word
-    from ralphloop.domain.survey import survey
 
     try:
-        if work is None:
-            listed, ledger = parse_source(loop.record), loop.load_ledger()
-            name_tasks(listed, ledger)
-            work = survey(listed, ledger)
+        work = look(loop)[2] if work is None else work
     except (ValueError, OSError):
         return
     show(loop.record, state, work, status=status_word(state.outcome))

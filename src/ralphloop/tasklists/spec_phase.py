@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from ralphloop.domain import jsontext
+from ralphloop.domain.model import EXECUTION as EXECUTION
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Container, Iterable, Mapping, Optional
 
-EXECUTION = "execution"
 SPECUM_PHASES = ("research", "requirements", "design", "tasks", EXECUTION)
 SPECKIT_PHASES = ("specify", "plan", "tasks", EXECUTION)
 SCHEMA_VERSION = 1

@@ -18,6 +18,7 @@ from typing import Any
 from ralphloop.domain.model import COMPLETE, FEATURES, SPECUM
 from ralphloop.hook.find import locate
 from ralphloop.store import arming, shelf
+from ralphloop.store.loop import JOURNAL
 from ralphloop.testing.leash import leash
 from ralphloop.testing.model_server import ModelServer
 from ralphloop.testing.reply import Reply, call, text
@@ -185,7 +186,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 def _judge(folder: Path, *, code: int | None, asked: int, seconds: float, env: Mapping[str, str]) -> Trial:
     root = folder / "project"
-    stops = sum(entry.get("event") == "stop" for entry in _lines(root.glob(".ralph/run/*/journal.jsonl")))
+    stops = sum(entry.get("event") == "stop" for entry in _lines(root.glob(f".ralph/run/*/{JOURNAL}")))
     outcomes = [entry.get("outcome") for entry in _lines(root.glob(".ralph/run/*/loop.json"), whole=True)]
     told = _told(code, asked=asked, stops=stops, outcome=outcomes[0] if outcomes else None)
     proven = not told and stops > 1

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+from ralphloop.agents.stamp import moment
 from ralphloop.domain import jsontext
 from ralphloop.domain.model import RUNNING, WAITING
 from ralphloop.store import files
-from ralphloop.store.loop import LoopFiles
-from ralphloop.views.clock import moment
+from ralphloop.store.loop import JOURNAL, LoopFiles
 
 Entry = dict[str, Any]
 
@@ -33,12 +33,12 @@ class Stretch(NamedTuple):
 
 
 def history_of(loop: LoopFiles) -> History:
-    text = files.read_quietly(loop.path("journal.jsonl"))
+    text = files.read_quietly(loop.path(JOURNAL))
     if text is None:
         return History((), (JOURNAL_LOST,))
     entries, bad = [], 0
     for raw in text.split("\n")[:-1]:  # behind the last line end a write may be under way
-        entry = _entry(raw)
+        entry = entry_of(raw)
         if entry is None:
             bad += 1
         else:
@@ -49,9 +49,10 @@ def history_of(loop: LoopFiles) -> History:
     return History(tuple(entries), tuple(faults))
 
 
-def _entry(raw: str) -> Entry | None:
+def entry_of(raw: str | bytes) -> Entry | None:
+    """What one line says; None for one that is no entry, which may be in the middle of a write."""
     try:
-        entry = jsontext.parse_object(raw)
+        entry = jsontext.parse_object(raw.decode("utf-8", "replace") if isinstance(raw, bytes) else raw)
     except ValueError:
         return None
     return entry if isinstance(entry.get("event"), str) and moment(entry.get("at")) is not None else None

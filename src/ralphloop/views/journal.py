@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ralphloop.agents.stamp import moment
 from ralphloop.domain import jsontext
+from ralphloop.domain.plain import plain
 from ralphloop.domain.prompt import line as one_line
-from ralphloop.views.clock import local, moment
+from ralphloop.views.clock import local
 from ralphloop.views.figure import dollars, span, tokens
-from ralphloop.views.terminal import plain
 
 Entry = dict[str, Any]
 

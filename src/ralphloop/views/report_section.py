@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from ralphloop.agents.stamp import moment
 from ralphloop.views import figure, journal
-from ralphloop.views.clock import local, moment
+from ralphloop.views.clock import local
 from ralphloop.views.figure import Used
 from ralphloop.views.proof import Check
 from ralphloop.views.report import Refused, Report, TaskReport

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from ralphloop.domain.plain import plain
 from ralphloop.views.report import Report
 from ralphloop.views.report_section import Code, Section, facts, sections
-from ralphloop.views.terminal import plain
 
 # What begins markup inside a line; an underscore between letters does not.
 _MARKUP = re.compile(r"[\\`*\[\]<>|~]|(?<![^\W_])_|_(?![^\W_])|&(?=#?\w+;)")

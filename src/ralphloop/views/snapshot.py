@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from ralphloop.agents.usage import Context
-from ralphloop.domain.ledger import Ledger, name_tasks, settle
+from ralphloop.domain.ledger import Ledger
 from ralphloop.domain.model import (
     ASKED,
     CLAIMED,
@@ -108,8 +108,7 @@ class LoopView(NamedTuple):
 
 def view_of(loop: LoopFiles) -> LoopView:
     record, state = loop.record, state_of(loop)
-    listed, ledger, fault = _tasks(loop)
-    work = survey(listed, ledger)
+    listed, ledger, work, fault = _tasks(loop)
     waiting = [] if state.outcome in FINAL else approvals.unapproved(loop.shelf, listed)
     return LoopView(
         id=record.id,
@@ -172,15 +171,12 @@ def state_of(loop: LoopFiles) -> LoopState:
     )
 
 
-def _tasks(loop: LoopFiles) -> tuple[TaskList, Ledger, str]:
-    ledger = loop.load_ledger()
+def _tasks(loop: LoopFiles) -> tuple[TaskList, Ledger, Worklist, str]:
     try:
-        listed = tasks.parse_source(loop.record)
+        return (*tasks.look(loop), "")
     except (ValueError, OSError) as error:
-        return TaskList(()), ledger, str(error)
-    name_tasks(listed, ledger)
-    settle(listed, ledger)
-    return listed, ledger, ""
+        none, ledger = TaskList(()), loop.load_ledger()
+        return none, ledger, survey(none, ledger), str(error)
 
 
 def _next(work: Worklist, state: LoopState) -> str | None:

@@ -16,6 +16,7 @@ from ralphloop.domain.model import (
     CLAIMED,
     COMPLETE,
     DENIED,
+    ENDED,
     FAILED,
     FEATURES,
     FINAL,
@@ -23,8 +24,12 @@ from ralphloop.domain.model import (
     NEEDS_APPROVAL,
     NEEDS_INPUT,
     OPEN,
+    PAUSED,
     RATE_LIMITED,
+    SET_ASIDE,
+    SKIPPED,
 )
+from ralphloop.domain.plain import plain
 from ralphloop.domain.prompt import cut
 from ralphloop.views import figure
 from ralphloop.views.clock import local
@@ -34,18 +39,6 @@ from ralphloop.views.spending import context_told, spent_told
 WIDTH = 100
 ROWS = 40
 DAY_S = 24 * 3600.0
-# Line ends and marks that turn the reading direction would let a title forge other lines.
-_BREAKS = "\n\r\t\v\f\x85\u2028\u2029"
-_TURNS = "\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
-_UNSAFE = {
-    **dict.fromkeys([*range(0x20), *range(0x7F, 0xA0), *map(ord, _TURNS)], "\ufffd"),
-    **dict.fromkeys(map(ord, _BREAKS), " "),
-}
-
-
-def plain(text: str) -> str:
-    """The text on one line, without anything that a terminal would obey."""
-    return text.translate(_UNSAFE).encode("utf-8", "replace").decode("utf-8")
 
 
 def blocks(
@@ -81,9 +74,9 @@ def block(view: LoopView, *, now: float, width: int = WIDTH) -> list[str]:
 
 
 def _headline(view: LoopView) -> str:
-    state = view.outcome if view.outcome and view.state == "ended" else view.state
-    if view.outcome and view.state == "paused":
-        state = f"paused ({view.outcome})"
+    state = view.outcome if view.outcome and view.state == ENDED else view.state
+    if view.outcome and view.state == PAUSED:
+        state = f"{PAUSED} ({view.outcome})"
     parts = [view.name, state, f"iteration {view.iteration}/{view.max_iterations}"]
     parts.append(f"{view.done}/{view.total} done")
     if view.next is not None:
@@ -204,7 +197,7 @@ def task_table(view: LoopView, *, width: int, rows: int) -> list[str]:
     wide = max(len(text) for text in ids)
     states = max(len(task.state) for task in shown)
     lines = [f"  … {first} before"] if first else []
-    for text, task in zip(ids, shown):  # noqa: B905 - `strict` needs Python 3.10
+    for text, task in zip(ids, shown, strict=True):
         tries = str(task.attempts) if task.attempts else "-"
         row = f"  {_sign(task)} {text:<{wide}}  {task.state:<{states}}  {tries:>2}  "
         title = "(added) " + task.title if task.added else task.title
@@ -226,7 +219,7 @@ def _sign(task: TaskView) -> str:
         return "☐"
     if task.state == CLAIMED:
         return "~"
-    return "?" if task.state == ASKED else "✓" if task.state not in ("skipped", "set_aside") else "–"
+    return "?" if task.state == ASKED else "✓" if task.state not in (SKIPPED, SET_ASIDE) else "–"
 
 
 def _short(text: str, most: int) -> str:

@@ -8,11 +8,12 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from typing import NamedTuple
 
+from ralphloop.agents.stamp import moment
+from ralphloop.domain.plain import plain
 from ralphloop.views import figure
-from ralphloop.views.clock import local, moment
+from ralphloop.views.clock import local
 from ralphloop.views.history import text
 from ralphloop.views.report import Report
-from ralphloop.views.terminal import plain
 
 WIDTH, LEFT, RIGHT = 1000.0, 150.0, 980.0
 ROW, TOP, AXIS = 22.0, 8.0, 64.0

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
+from fakes.patience import eventually
 from ralphloop.evidence import command
 from ralphloop.evidence.command import Ran
 
@@ -47,10 +47,7 @@ class Bench:
 
 
 def wait_until(holds: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + WITHIN_S
-    while not holds():
-        assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.05)
+    eventually(holds, deadline_s=WITHIN_S)
 
 
 def gone(pid: int) -> bool:

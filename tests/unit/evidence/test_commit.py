@@ -12,7 +12,7 @@ import pytest
 from ralphloop.domain.model import Task
 from ralphloop.domain.supervision import Supervision
 from ralphloop.evidence import commit, commit_text
-from ralphloop.evidence.commit import CommitError, prepare
+from ralphloop.evidence.commit import CommitError, check, switch
 from ralphloop.evidence.git import Git, GitError, SlowError
 from unit.evidence.loops import Checked, task
 
@@ -48,7 +48,8 @@ class Repository:
         return place
 
     def prepare(self, branch: str = "", **options) -> str:
-        return prepare(str(self.root), self.env, branch=branch, **options)
+        found = check(str(self.root), self.env, branch=branch, **options)
+        return switch(str(self.root), self.env, branch=found)
 
     def refuse(self, branch: str = "") -> str:
         """Why; and the repository is as it was."""
@@ -130,10 +131,10 @@ def test_a_file_beside_a_project_in_a_subfolder_counts(repository):
     repository.git("commit", "--quiet", "--message=app")
     app = str(repository.root / "app")
     repository.write("app/.ralph/loops/demo/feature_list.json")
-    assert prepare(app, repository.env, branch="") == "main"
+    assert check(app, repository.env, branch="") == "main"
     repository.write("beside.txt")
     with pytest.raises(CommitError, match=r"beside\.txt"):
-        prepare(app, repository.env, branch="")
+        check(app, repository.env, branch="")
 
 
 @pytest.mark.parametrize("name", ["-x", "a..b", "a b", "HEAD", "x.lock", "@{-1}", "a\nb", "/", "ä:b"])
@@ -163,10 +164,10 @@ def test_without_an_identity_it_is_said_how_to_set_one(repository):
 def test_outside_of_git_and_in_a_bare_repository_it_is_refused(tmp_path):
     env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path)}
     with pytest.raises(CommitError, match="no git work tree"):
-        prepare(str(tmp_path), env, branch="")
+        check(str(tmp_path), env, branch="")
     subprocess.run(["git", "init", "--quiet", "--bare", str(tmp_path / "bare")], env=env, check=True)
     with pytest.raises(CommitError, match="no git work tree"):
-        prepare(str(tmp_path / "bare"), env, branch="")
+        check(str(tmp_path / "bare"), env, branch="")
 
 
 def test_a_repository_without_a_commit_will_do(tmp_path):

@@ -49,7 +49,6 @@ def said(about: str, detail: str = "", *questions: str, name: str = "shop", task
     ("about", "kind"),
     [
         ("complete", "end"), ("limit", "end"), ("budget", "end"), ("stalled", "end"), ("capped", "end"),
-        ("failed", "end"), ("corrupt", "end"), ("interrupted", "end"), ("needs_input", "person"),
         ("needs_approval", "person"), ("awaiting_approval", "person"), ("asked", "person"),
     ],
 )  # fmt: skip
@@ -60,14 +59,13 @@ def test_every_occasion_has_its_kind_and_names_the_loop(about: str, kind: str) -
     assert told.body.startswith("1/1 done, iteration 7/15, 41 min.")
 
 
-@pytest.mark.parametrize("about", ["rate_limited", "cancelled", ""])
+@pytest.mark.parametrize("about", ["rate_limited", "cancelled", "interrupted", ""])
 def test_what_passes_by_itself_or_was_the_persons_doing_is_not_told(about: str) -> None:
     assert message_of(record(), state(about), work(), about=about) is None
 
 
 def test_the_hook_starts_the_program_for_just_what_is_told_of_a_session() -> None:
-    # an interrupt is told of only by a supervisor, whose session nobody could interrupt by hand
-    told = {outcome for outcome in OUTCOMES if outcome in message.TOLD} - {"interrupted"}
+    told = {outcome for outcome in OUTCOMES if outcome in message.TOLD}
     assert {outcome for outcome in OUTCOMES if outcome not in announce.QUIET} == told
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ralphloop.agents.claude_stream import Result
+from ralphloop.agents.event import Result
 from ralphloop.domain.model import (
     BUDGET,
     CANCELLED,
@@ -21,7 +21,7 @@ from ralphloop.domain.model import (
 )
 from ralphloop.runner import judge
 from ralphloop.runner.agent_process import Ending
-from ralphloop.runner.judge import END, NEXT, REST, WAIT, Pace, Session, Trouble, backoff
+from ralphloop.runner.judge import END, NEXT, REST, WAIT, Pace, Session, Trouble
 from unit.domain.build import a_loop
 
 NOW = 1_800_000_000.0
@@ -31,9 +31,8 @@ FINE = Ending(0, None, "")
 
 def result(**values) -> Result:
     usual = {
-        "session": "S", "is_error": False, "subtype": "success", "terminal_reason": "completed",
-        "api_error_status": None, "text": "", "cost_usd": 0.0, "tokens": 0, "num_turns": 1, "errors": (),
-        "denials": (), "result_index": 0,
+        "is_error": False, "subtype": "success", "terminal_reason": "completed",
+        "api_error_status": None, "text": "", "cost_usd": 0.0, "tokens": 0, "errors": (),
     }  # fmt: skip
     return Result(**{**usual, **values})
 
@@ -146,7 +145,3 @@ def test_a_prompt_that_is_too_long_gets_a_fresh_session():
 def test_a_turn_that_the_client_ended_against_the_hook_counts_as_an_attempt():
     found = verdict(DONE)
     assert (found.kind, found.tried) == (NEXT, True)
-
-
-def test_a_wait_is_never_shorter_than_the_first_one():
-    assert backoff(3600.0, 3) == 3600.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from ralphloop.runner.agent_process import Ladder
+from ralphloop.runner.ladder import Ladder
 from unit.runner.stage import Stage, some, wait_for_line
 
 
@@ -44,3 +44,14 @@ def test_a_client_that_ignores_the_first_two_words_is_killed(stage: Stage) -> No
     assert lines == [b"2", b"15"]
     assert agent.ended is not None
     assert agent.ended.signal == 9
+
+
+def test_a_jump_says_the_last_word_at_once():
+    said: list[str] = []
+    ladder = Ladder(said.append)
+    ladder.step(0.0)
+    assert not ladder.is_spent
+    ladder.jump()
+    assert ladder.is_spent
+    ladder.step(100.0)
+    assert said == ["interrupt", "kill"]

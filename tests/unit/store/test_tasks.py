@@ -193,3 +193,14 @@ def test_a_cursor_is_read_by_the_same_parser_as_everything_else(project):
     assert jsontext.parse_object(files.read_text(os.path.join(loop.kept, "cursor.json")))["work"][
         "open_ids"
     ] == ["é"]
+
+
+def test_a_look_finds_what_the_next_stop_would_and_writes_nothing(project):
+    project.features({"description": "a", "passes": True}, {"description": "b"})
+    loop = project.loop()
+    listed, ledger, work = tasks.look(loop)
+    assert [task.id for task in listed.tasks] == ["1", "2"]
+    assert ledger.tasks["1"]["state"] == "unverified"
+    assert (work.closed, work.total, work.next[0].id) == (1, 2, "2")
+    assert loop.load_ledger().tasks == {}
+    assert not os.path.exists(loop.path("ledger.json"))

@@ -143,22 +143,6 @@ def test_a_wide_title_is_cut_to_the_width() -> None:
     assert lines[0].endswith(" …")
 
 
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        ("plain · ☐ é 日本 🚀", "plain · ☐ é 日本 🚀"),
-        ("a\nb\r\nc\td", "a b  c d"),
-        ("\x1b[31mred", "\ufffd[31mred"),
-        ("\x00\x07\x7f\x80\x9b\x9f", "\ufffd" * 6),
-        ("line\u2028para\u2029", "line para "),
-        ("abc\u202ecba\u2066x", "abc\ufffdcba\ufffdx"),
-        ("caf\udce9", "caf?"),
-    ],
-)
-def test_plain_text_has_nothing_that_a_terminal_obeys(text: str, shown: str) -> None:
-    assert terminal.plain(text) == shown
-
-
 def test_blocks_are_apart_by_an_empty_line() -> None:
     lines = terminal.blocks([view(), view(name="cart")], now=NOW)
     assert lines[2] == ""

@@ -8,7 +8,7 @@ from unicodedata import category
 from rich.cells import get_character_cell_size
 from rich.text import Text
 
-from ralphloop.views.terminal import plain
+from ralphloop.domain.plain import plain
 
 Piece = tuple[str, str]  # a text and its style
 
@@ -21,11 +21,7 @@ def tidy(text: str) -> str:
     agree on how wide such a text is."""
     if text.isascii() and text.isprintable():
         return text
-    return "".join(
-        ch
-        for ch in plain(text)
-        if category(ch) not in ("Cf", "Me", "Cn", "Co") and not "\ufe00" <= ch <= "\ufe0f"
-    )
+    return "".join(ch for ch in plain(text) if category(ch) not in _UNSURE and not _NARROW <= ch <= _WIDE)
 
 
 def width_of(text: str) -> int:

@@ -6,6 +6,7 @@ from contextlib import suppress
 from typing import Protocol
 
 from ralphloop.store import supervisor
+from ralphloop.store.loop import PAUSE
 from ralphloop.views.live.feed import Frame
 from ralphloop.views.live.keys import HANG_UP, INTERRUPT
 
@@ -102,7 +103,7 @@ class Controls:
 
 def _is_paused(frame: Frame) -> bool:
     is_held = frame.holder is not None and frame.holder.phase == supervisor.PAUSED
-    return is_held or frame.view.requested == "pause"
+    return is_held or frame.view.requested == PAUSE
 
 
 def _is_waiting(frame: Frame) -> bool:

@@ -9,27 +9,28 @@ from collections.abc import Callable, Mapping
 from itertools import count
 from typing import NamedTuple
 
+from ralphloop.agents import activity
+from ralphloop.agents.activity import FAILED, LOOP, Activity
+from ralphloop.agents.transcript_place import transcript_of
 from ralphloop.agents.usage import Context, context_of
-from ralphloop.domain import jsontext
 from ralphloop.domain.model import RUNNING, WAITING, LoopState
+from ralphloop.domain.plain import plain
 from ralphloop.store import files, shelf, supervisor
-from ralphloop.store.loop import LoopFiles, iso
+from ralphloop.store.loop import JOURNAL, LoopFiles, iso
 from ralphloop.store.supervisor import Holder
 from ralphloop.views import history, journal
-from ralphloop.views.clock import moment
-from ralphloop.views.live.activity import FAILED, LOOP, Activity, activities, is_telling
 from ralphloop.views.live.burndown import Burndown
 from ralphloop.views.live.follow import Tail
 from ralphloop.views.live.tally import Tally
 from ralphloop.views.snapshot import LoopView, state_of, view_of
-from ralphloop.views.terminal import plain
 
 KEPT = 500  # activities
 JOURNAL_MAX = 16 * 1024 * 1024
 # seconds between two looks at what costs more than a stat call
-HOLDER_S, SPENT_S, CONTEXT_S, SEARCH_S = 1.0, 1.0, 2.0, 2.0
+HOLDER_S, SPENT_S, CONTEXT_S, SEARCH_S = 1.0, 1.0, 2.0, 0.5
 REST_TIMES = 9  # a list that takes long to read is not read again before so many times as long
 SPARKS = 16
+_FILES = ("loop.json", "ledger.json", "request", "pinned")  # of a loop, out of which a view is made
 
 # journal entries that belong into the stream; the others are in `ralphloop log`
 _SHOWN = {
@@ -68,12 +69,12 @@ class Feed:
     def __init__(
         self, loop: LoopFiles, env: Mapping[str, str], *, pace: Callable[[], float] = time.monotonic
     ) -> None:
-        self._loop, self._env = loop, env
+        self._loop, self._env = LoopFiles(loop.record, loop.shelf, writes=False), env
         self._pace = pace
-        self._state: LoopState = state_of(loop)
+        self._state: LoopState = state_of(self._loop)
         self._view: LoopView | None = None
         self._marks: tuple[str, ...] = ()
-        self._journal = Tail(loop.path("journal.jsonl"), first_max=JOURNAL_MAX)
+        self._journal = Tail(loop.path(JOURNAL), first_max=JOURNAL_MAX)
         self._past: list[tuple[str, str]] | None = None  # when the loop was under way before we looked
         self._entries: list[history.Entry] = []
         self._transcript: Tail | None = None
@@ -91,8 +92,10 @@ class Feed:
         held = self._look_at_holder()
         seen = self._look_at_loop()
         news = self._look_at_journal() + self._look_at_transcript()
-        for activity in sorted(news, key=lambda activity: activity.at):
-            self._ring.append((next(self._numbers), activity))
+        for told in sorted(news, key=lambda told: told.at):
+            self._ring.append((next(self._numbers), told))
+        if news:  # a transcript is found a moment after it was begun
+            self._ring = deque(sorted(self._ring, key=lambda shown: shown[1].at), maxlen=KEPT)
         spent = self._count(now)
         return held or seen or bool(news) or spent
 
@@ -117,7 +120,8 @@ class Feed:
         if (marks == self._marks or begin < self._due.get("view", 0.0)) and self._view is not None:
             return False
         self._marks = marks
-        self._loop = _found_again(self._loop)
+        # `resume` changes limits, a new session the owner
+        self._loop.record = self._loop.shelf.fresh(self._loop.record)
         self._state = state_of(self._loop)
         self._view = view_of(self._loop)
         self._settle()
@@ -133,7 +137,7 @@ class Feed:
         return [*own, *moves, os.path.join(here.folder, "approved.json"), *loop.record.paths.values()]
 
     def _look_at_journal(self) -> list[Activity]:
-        fresh = [entry for raw in self._journal.lines() if (entry := _entry(raw)) is not None]
+        fresh = [entry for raw in self._journal.lines() if (entry := history.entry_of(raw)) is not None]
         for entry in fresh:
             self._burndown.note(entry)
         self._entries += fresh if self._past is None else []
@@ -153,13 +157,17 @@ class Feed:
             self._session, self._transcript, self._context = session, None, None
             self._due.pop("search", None)
         if self._transcript is None and self._is_due("search", SEARCH_S):
-            path = transcript_of(self._loop, self._state, session, self._env)
+            path = self._transcript_of(session)
             self._transcript = Tail(path) if path else None
         if self._transcript is None:
             return []
         lines = self._transcript.lines()
         self._has_grown = self._has_grown or bool(lines)
-        return [activity for raw in lines for activity in _activities(raw)]
+        return [shown for raw in lines for shown in activity.of_line(raw)]
+
+    def _transcript_of(self, session: str) -> str:
+        known, root = self._state.transcripts, self._loop.record.root
+        return transcript_of(session, root=root, known=known, env=self._env)
 
     def _count(self, now: float) -> bool:
         """Tokens, dollars and the context; subagents write into files of their own, so time counts too."""
@@ -220,47 +228,8 @@ class Feed:
         )
 
 
-_FILES = ("loop.json", "ledger.json", "request", "pinned")
-
-
 def _said(holder: Holder | None) -> object:
     return None if holder is None else holder.to_json()
-
-
-def _found_again(loop: LoopFiles) -> LoopFiles:
-    """The same loop with its record as it is now: `resume` changes limits, a new session the owner."""
-    for kind in (shelf.OWNED, shelf.ARMED, shelf.ENDED):
-        for record in loop.shelf.records(kind):
-            if record.id == loop.record.id:
-                return LoopFiles(record, loop.shelf, writes=False)
-    return loop
-
-
-def transcript_of(loop: LoopFiles, state: LoopState, session: str, env: Mapping[str, str]) -> str:
-    """Where the client writes this session down; empty while it has not begun to."""
-    if not session or os.path.basename(session) != session or not files.is_path(session):
-        return ""
-    name = session + ".jsonl"
-    for known in map(os.path.expanduser, reversed(state.transcripts)):
-        if os.path.basename(known) == name:
-            return known
-    home = env.get("CLAUDE_CONFIG_DIR") or os.path.join(env.get("HOME") or os.path.expanduser("~"), ".claude")
-    base = os.path.join(home, "projects")
-    usual = "".join(ch if ch.isalnum() and ch.isascii() else "-" for ch in loop.record.root)
-    for folder in (usual, *files.names(base)):
-        path = os.path.join(base, folder, name)
-        if os.path.isfile(path):
-            return path
-    return ""
-
-
-def _entry(raw: bytes) -> history.Entry | None:
-    try:
-        entry = jsontext.parse_object(raw.decode("utf-8", "replace"))
-    except ValueError:
-        return None
-    is_one = isinstance(entry.get("event"), str) and moment(entry.get("at")) is not None
-    return entry if is_one else None
 
 
 def told_of(entry: history.Entry) -> Activity | None:
@@ -272,12 +241,3 @@ def told_of(entry: history.Entry) -> Activity | None:
     return Activity(
         FAILED if event in _BAD else LOOP, (plain(f"{event} {words}".strip()),), history.at(entry)
     )
-
-
-def _activities(raw: bytes) -> list[Activity]:
-    if not is_telling(raw):
-        return []
-    try:
-        return activities(jsontext.parse_object(raw.decode("utf-8", "replace")))
-    except ValueError:
-        return []

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from ralphloop.agents.activity import EDIT, ERROR, FAILED, HOOK, LOOP, PROMPT, TEXT, TOOL, Activity
+from ralphloop.domain.plain import plain
 from ralphloop.store import supervisor
 from ralphloop.views import terminal
 from ralphloop.views.clock import local
 from ralphloop.views.figure import dollars, span, tokens
-from ralphloop.views.live.activity import EDIT, ERROR, FAILED, HOOK, LOOP, PROMPT, TEXT, TOOL, Activity
 from ralphloop.views.live.feed import Frame
-from ralphloop.views.terminal import plain
 
 WORDS = {
     TEXT: "says", TOOL: "calls", EDIT: "edits", FAILED: "failed", ERROR: "error", HOOK: "hook", LOOP: "loop",

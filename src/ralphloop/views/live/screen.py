@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from rich.text import Text
 
-from ralphloop.domain.model import ENDED, OPEN, PAUSED, UNLIMITED
+from ralphloop.agents.activity import EDIT, ERROR, FAILED, HOOK, LOOP, PROMPT, TEXT, TOOL, Activity
+from ralphloop.domain.model import COMPLETE, ENDED, OPEN, PAUSED, UNLIMITED
 from ralphloop.store import supervisor
 from ralphloop.views import figure
-from ralphloop.views.live.activity import EDIT, ERROR, FAILED, HOOK, LOOP, PROMPT, TEXT, TOOL, Activity
 from ralphloop.views.live.cells import Piece, beside, cut, flow, pad, row, width_of, wrap
 from ralphloop.views.live.clock import spell
 from ralphloop.views.live.feed import Frame
@@ -109,7 +109,7 @@ class Screen:
         tasks += [Text("", end="")] * (height - len(tasks))
         stream += [Text("", end="")] * (height - len(stream))
         between = f" {self._signs.upright} "
-        pairs = zip(tasks, stream)  # noqa: B905 - both have `height` rows
+        pairs = zip(tasks, stream, strict=True)
         return [beside(first, second, width=left, between=between) for first, second in pairs]
 
     def _title(self, text: str, width: int) -> Text:
@@ -136,7 +136,7 @@ class Screen:
         wide, states = max(map(width_of, ids)), max(len(task.state) for task in tasks)
         return [
             row(self._task(task, pad(text, wide), states, at_hand=task.id == at_hand), width, more=more)
-            for text, task in zip(ids, tasks)  # noqa: B905 - `strict` needs Python 3.10
+            for text, task in zip(ids, tasks, strict=True)
         ]
 
     def _task(self, task: TaskView, shown: str, states: int, *, at_hand: bool) -> list[Piece]:
@@ -201,7 +201,7 @@ def _state(view: LoopView) -> str:
 def _state_style(frame: Frame) -> str:
     if frame.view.live:
         return "green"
-    return "bold green" if frame.view.outcome == "complete" else "bold yellow"
+    return "bold green" if frame.view.outcome == COMPLETE else "bold yellow"
 
 
 def _time(frame: Frame) -> list[Piece]:
@@ -228,6 +228,8 @@ def _situation(frame: Frame) -> tuple[str, str]:
         return (f"{wait}: {holder.why}" if holder.why else wait), "yellow"
     if holder is not None and holder.phase == supervisor.PAUSED:
         return f"paused{': ' + holder.why if holder.why else ''}", "yellow"
+    if holder is not None and holder.phase == supervisor.CHECKING:
+        return "runs the checks that are due …", ""
     if holder is not None and holder.phase == supervisor.STARTING:
         return f"starts session {holder.number or 1} …", ""
     hint = how_to_go_on(frame.view, now=now)

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
 OVER, LEFT = "over", "left"
 POLL_S, DRAW_S = 0.2, 0.3
-NO_RICH = "ralphloop: the view needs the package rich (`pip install rich`); plain lines instead"
+# why there are plain lines instead of a screen
+NO_TERMINAL = "the output is no terminal that can be drawn on"
+NO_RICH = "the view needs the package rich (`pip install rich`); plain lines instead"
 
 
 def show(
@@ -40,7 +42,7 @@ def show(
     feed.poll(now())
     if driver is None and not feed.frame(now()).goes_on:
         return OVER
-    if lines or not has_screen(out, env):
+    if lines or why_plain(out, env):
         return _Shown(feed, now, driver=driver, keys=Keys(with_keys=False)).on_lines(out)
     return _Shown(feed, now, driver=driver, keys=Keys()).on_screen(out, env)
 
@@ -51,7 +53,7 @@ def once(loop: LoopFiles, *, env: Mapping[str, str], out: TextIO | None = None, 
     feed, now = Feed(loop, env), clock(env)
     feed.poll(now())
     frame = feed.frame(now())
-    if lines or not has_screen(out, env):
+    if lines or why_plain(out, env):
         out.write("\n".join([*state_lines(frame, width=100, rows=40), ""]))
         return
     painter, screen = canvas(out, env)
@@ -60,14 +62,11 @@ def once(loop: LoopFiles, *, env: Mapping[str, str], out: TextIO | None = None, 
         out.write(painter.told(row) + "\n")
 
 
-def has_screen(out: TextIO, env: Mapping[str, str]) -> bool:
-    """Whether `out` is a terminal that can be drawn on, and there is something to draw with."""
+def why_plain(out: TextIO, env: Mapping[str, str]) -> str:
+    """Empty if `out` is a terminal that can be drawn on, and there is something to draw with."""
     if not out.isatty() or env.get("TERM", "dumb") in ("", "dumb", "unknown"):
-        return False
-    if find_spec("rich") is None:
-        print(NO_RICH, file=sys.stderr)
-        return False
-    return True
+        return NO_TERMINAL
+    return NO_RICH if find_spec("rich") is None else ""
 
 
 def canvas(out: TextIO, env: Mapping[str, str]) -> tuple[Painter, Screen]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from ralphloop.agents.activity import EDIT, ERROR, FAILED, HOOK, LOOP, PROMPT, TEXT, TOOL
 from ralphloop.domain.model import ASKED, CLAIMED, OPEN, SET_ASIDE, SKIPPED
-from ralphloop.views.live.activity import EDIT, ERROR, FAILED, HOOK, LOOP, PROMPT, TEXT, TOOL
 
 
 class Signs(NamedTuple):

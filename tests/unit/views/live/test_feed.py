@@ -116,18 +116,6 @@ def test_a_transcript_that_the_loop_does_not_know_yet_is_found_by_its_session(
     assert lines(eyes.look()) == ["now there"]
 
 
-@pytest.mark.parametrize("session", ["../s-1", "a/b", "x" * 5000, "nul\0"])
-def test_a_session_id_that_is_no_file_name_leads_nowhere(looked: Looked, session: str) -> None:
-    assert feeds.transcript_of(looked.loop, looked.state, session, looked.env) == ""
-
-
-def test_the_configured_folder_of_the_client_is_looked_at(looked: Looked, tmp_path: Path) -> None:
-    place = tmp_path / "conf/projects/any" / f"{SESSION}.jsonl"
-    looked.say(1, "x", file=place)
-    env = {**looked.env, "CLAUDE_CONFIG_DIR": str(tmp_path / "conf")}
-    assert feeds.transcript_of(looked.loop, looked.state, SESSION, env) == str(place)
-
-
 def test_tokens_are_counted_on_and_only_while_the_loop_is_under_way(looked: Looked, eyes: Eyes) -> None:
     looked.say(-5, "before the loop")
     looked.say(5, "counts")

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ralphloop.views.live.activity import DIFF_MAX, LINE_MAX, LINES_MAX, Activity, activities, is_telling
+from ralphloop.agents.activity import DIFF_MAX, LINE_MAX, LINES_MAX, Activity, activities, is_telling
 
 STAMP = "2027-01-15T08:00:00.000Z"
 AT = 1_800_000_000.0

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 from typing import Any, NamedTuple
 
-from ralphloop.views.clock import moment
-from ralphloop.views.terminal import plain
+from ralphloop.agents.stamp import moment
+from ralphloop.agents.usage import SYNTHETIC
+from ralphloop.domain import jsontext
+from ralphloop.domain.plain import plain
 
 Entry = dict[str, Any]
 
@@ -36,8 +38,18 @@ class Activity(NamedTuple):
     at: float = 0.0
 
 
+def of_line(raw: bytes) -> list[Activity]:
+    """What one line of a transcript shows; nothing if it cannot be read."""
+    if not is_telling(raw):
+        return []
+    try:
+        return activities(jsontext.parse_object(raw.decode("utf-8", "replace")))
+    except ValueError:
+        return []
+
+
 def is_telling(raw: bytes) -> bool:
-    """Whether a transcript's line is worth parsing."""
+    """Whether a line is worth parsing."""
     return not raw.startswith(_RECORDS) and any(mark in raw for mark in _MARKS)
 
 
@@ -58,7 +70,7 @@ Shown = list[tuple[str, tuple[str, ...]]]
 
 
 def _said(entry: Entry, message: Entry) -> Shown:
-    is_error = message.get("model") == "<synthetic>"
+    is_error = message.get("model") == SYNTHETIC
     found: Shown = []
     for block in _blocks(message.get("content")):
         if block.get("type") == "text":

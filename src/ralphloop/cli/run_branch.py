@@ -1,0 +1,96 @@
+"""The branch that a run commits on, and what is in the way of that."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Callable, Mapping
+from typing import TypeVar
+
+from ralphloop.cli.errors import UserError
+from ralphloop.cli.here import Here
+from ralphloop.config import Config
+from ralphloop.domain import jsontext
+from ralphloop.evidence import commit
+from ralphloop.runner.terms import Terms
+from ralphloop.store import files
+from ralphloop.store.loop import LoopFiles
+from ralphloop.tasklists.registry import own_file
+from ralphloop.tasklists.source import Source
+
+T = TypeVar("T")
+
+
+def of(
+    args: argparse.Namespace,
+    settings: Config,
+    place: Here,
+    *,
+    source: Source,
+    loop: LoopFiles | None,
+    cwd: str,
+) -> str:
+    """Where commits go, once nothing is in their way; empty where nobody asked for them."""
+    before = _branch_before(loop, args)
+    if before and loop is not None:
+        _must_be_as_left(loop, cwd=cwd, env=place.env)
+        return before
+    return _branch(args, settings, source=source, cwd=cwd, env=place.env)
+
+
+def _branch_before(loop: LoopFiles | None, args: argparse.Namespace) -> str:
+    """Where commits of this loop went until now: what an unfinished session left in the tree is its own."""
+    driven = loop.record.supervision if loop is not None else None
+    branch = driven.branch if driven is not None and args.commit is not False else ""
+    if branch and args.branch not in (None, branch):
+        raise UserError(f"this loop commits on {branch}; leave out --branch, or cancel it and begin anew.")
+    return branch
+
+
+def note_what_is_left(loop: LoopFiles, terms: Terms, *, cwd: str, env: Mapping[str, str]) -> None:
+    """What a run leaves uncommitted is its own; what comes to it before the next one is the person's."""
+    if terms.branch:
+        left = _in_words(lambda: commit.dirty(cwd, env, lists=[os.path.dirname(own_file(loop.record))]))
+        files.write_text(_left(loop), jsontext.render({"files": left}) + "\n")
+
+
+def _must_be_as_left(loop: LoopFiles, *, cwd: str, env: Mapping[str, str]) -> None:
+    try:
+        left = jsontext.parse_object(files.read_quietly(_left(loop)) or "")["files"]
+    except (ValueError, KeyError):
+        return  # a run that was killed could not say it
+    now = _in_words(lambda: commit.dirty(cwd, env, lists=[os.path.dirname(own_file(loop.record))]))
+    new = [path for path in now if path not in left]
+    if new:
+        told = ", ".join(new[:10]) + (f" and {len(new) - 10} more" if len(new) > 10 else "")
+        raise UserError(
+            f"since the last run there are new changes: {told}. Commit, stash or ignore them first."
+        )
+
+
+def _left(loop: LoopFiles) -> str:
+    return os.path.join(loop.kept, "left.json")
+
+
+def _branch(
+    args: argparse.Namespace, settings: Config, *, source: Source, cwd: str, env: Mapping[str, str]
+) -> str:
+    """Where commits go, once nothing is in their way; empty where nobody asked for them."""
+    asked = args.commit if args.commit is not None else bool(args.branch) or settings.get("commit")
+    if not asked:
+        return ""
+    branch, lists = args.branch or settings.get("branch") or "", [os.path.dirname(own_file(source))]
+    return _in_words(lambda: commit.check(cwd, env, branch=branch, lists=lists))
+
+
+def switch(terms: Terms, *, cwd: str, env: Mapping[str, str]) -> None:
+    """Once the loop has begun: nobody's branch changes without their consent."""
+    if terms.branch:
+        _in_words(lambda: commit.switch(cwd, env, branch=terms.branch))
+
+
+def _in_words(work: Callable[[], T]) -> T:
+    try:
+        return work()
+    except commit.CommitError as error:
+        raise UserError(str(error)) from None

@@ -1,0 +1,70 @@
+"""The settings: what each one is, how its value is read, and what holds without one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from ralphloop.agents.registry import NAMES
+from ralphloop.config.value import (
+    as_option,
+    batch,
+    count,
+    dollars,
+    margin_s,
+    one_of,
+    percent,
+    some_of,
+    switch,
+    text,
+    time_s,
+    token,
+    tokens,
+    url,
+)
+
+AGENTS = NAMES
+PERMISSION_MODES = ("acceptEdits", "auto", "bypassPermissions", "default", "dontAsk", "plan")
+CONTINUATIONS = ("block", "context")
+DESKTOP, BELL, WEBHOOK = CHANNELS = ("desktop", "bell", "webhook")
+END, PERSON = OCCASIONS = ("end", "person")
+JSON, NTFY, SLACK = WEBHOOK_FORMATS = ("json", "ntfy", "slack")
+
+
+class Key(NamedTuple):
+    read: Callable[[Any], Any]
+    default: Any
+    told: str
+    by_project: bool = True  # whether a repository may set it for whoever works in it
+
+
+KEYS: dict[str, Key] = {
+    "batch": Key(batch, 0, "tasks for one session of `run`; 0 for no limit"),
+    "model": Key(text, None, "the model, where neither the task nor the list names one"),
+    "fallback_model": Key(text, None, "the model while that one is overloaded"),
+    "permission_mode": Key(
+        one_of(*PERMISSION_MODES), "acceptEdits", "what the agent of `run` may do unasked", by_project=False
+    ),
+    "agent": Key(one_of(*AGENTS), AGENTS[0], "the client that `run` starts"),
+    "idle_timeout": Key(time_s, 1200.0, "a session of `run` that is silent for so long is ended"),
+    "context_limit": Key(percent, 70, "per cent of the context after which `run` hands over; 0 for off"),
+    "commit": Key(switch, False, "`run` commits each proven task"),
+    "branch": Key(text, None, "the branch for those commits"),
+    "max_iterations": Key(as_option(count), None, "turns at most"),
+    "max_attempts": Key(as_option(count), None, "attempts at one task"),
+    "max_time": Key(time_s, None, "running time"),
+    "max_no_progress": Key(as_option(count), None, "continuations without progress"),
+    "max_tokens": Key(as_option(tokens), None, "tokens of the whole loop"),
+    "max_cost": Key(as_option(dollars), None, "dollars of the whole loop"),
+    "max_task_tokens": Key(as_option(tokens), None, "tokens of one task"),
+    "max_task_cost": Key(as_option(dollars), None, "dollars of one task"),
+    "continue_with": Key(one_of(*CONTINUATIONS), CONTINUATIONS[0], "how the next task reaches the agent"),
+    "wake": Key(switch, True, "a session that hit a rate limit is woken when that is over"),
+    "reset_margin": Key(margin_s, 60.0, "how long after the end of a rate limit the loop goes on"),
+    "backoff": Key(time_s, 30.0, "the first wait after an error that names no time"),
+    "notify": Key(some_of(*CHANNELS), (), "how you are told: desktop, bell, webhook; empty for not at all"),
+    "notify_on": Key(some_of(*OCCASIONS), OCCASIONS, "when: at the end, or when a person is needed"),
+    "webhook_url": Key(url, None, "where the webhook sends to", by_project=False),
+    "webhook_format": Key(one_of(*WEBHOOK_FORMATS), JSON, "its shape: json, ntfy, slack", by_project=False),
+    "webhook_token": Key(token, None, "sent with it as `Authorization: Bearer`", by_project=False),
+}  # fmt: skip

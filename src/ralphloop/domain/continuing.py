@@ -1,0 +1,92 @@
+"""The last rules of a decision: the loop goes on, in this session or in the next one."""
+
+from __future__ import annotations
+
+from ralphloop.domain import limits as limit
+from ralphloop.domain import prompt
+from ralphloop.domain.answer import Decision
+from ralphloop.domain.model import NEEDS_APPROVAL, status_word
+from ralphloop.domain.promise import PROMISE, promised
+from ralphloop.domain.situation import open_ids, run
+from ralphloop.domain.supervision import share_done
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Optional
+
+    from ralphloop.domain.situation import Situation
+
+SHOWN = 5  # background tasks that a reason names
+
+
+def hand_over(now: Situation) -> Optional[Decision]:
+    """The next task is another session's, which the supervisor starts; the loop goes on."""
+    work, loop = now.known, now.loop
+    if now.supervision is None:
+        return None
+    why = share_done(now.supervision, loop, work, fullness=now.fullness)
+    if not why:
+        loop.batch += [item.id for item in work.next if item.id not in loop.batch]
+        return None
+    refusals = now.results.refused if now.results is not None else []
+    loop.iteration += 1
+    run(loop)
+    loop.current = work.next[0].id if work.next else ""
+    loop.carry = prompt.carried(_notes(now, False), refusals)
+    return Decision(
+        loop,
+        message=prompt.said(loop, "the next session goes on: " + why),
+        task=loop.current,
+        status=status_word(None),
+        refused=", ".join(refusal.task for refusal in refusals),
+        handover=why,
+    )
+
+
+def go_on(now: Situation) -> Decision:
+    work, loop = now.known, now.loop
+    refused = [PROMISE] if promised(now.reply or "") else []
+    notes = _notes(now, bool(refused))
+    refusals = now.results.refused if now.results is not None else []
+    loop.iteration += 1
+    run(loop)
+    loop.carry = ""
+    loop.current = work.next[0].id if work.next else ""
+    most = int(now.limits.iterations)
+    message = prompt.status_line(loop, work, limit=most)
+    warnings = [limit.warning(loop, now.limits, now.spent), _unapproved(now)]
+    return Decision(
+        loop,
+        blocks=True,
+        reason=prompt.continuation(loop, work, limit=most, words=now.words, notes=notes, refusals=refusals),
+        message=" · ".join(filter(None, [message, *warnings])),
+        task=loop.current,
+        status=status_word(None),
+        refused=", ".join(refused + [refusal.task for refusal in refusals]),
+    )
+
+
+def _unapproved(now: Situation) -> str:
+    """Said once where a loop goes on although its checks may not run."""
+    loop, results = now.loop, now.results
+    waits = now.unchecked or (results is not None and results.commands)
+    if not waits or NEEDS_APPROVAL in loop.told:
+        return ""
+    loop.told = [*loop.told, NEEDS_APPROVAL]
+    return "checks are not approved and do not run: `%s`" % now.words.how("approve")
+
+
+def _notes(now: Situation, refused: bool) -> list[str]:
+    """What the agent must know before its next task."""
+    work, notes = now.known, list(now.notes)
+    if refused:
+        notes.append("%s is refused: %d tasks are open: %s." % (PROMISE, work.open_total, open_ids(work)))
+    if now.results is not None and now.results.waiting:
+        ids = prompt.line(", ".join(now.results.waiting))
+        notes.append("The checks of %s wait for the person's approval; go on with the rest." % ids)
+    if now.event.crons:
+        notes.append("%d scheduled prompts wait in this session." % now.event.crons)
+    for kind, text in now.event.background[:SHOWN]:
+        what = prompt.line(kind, 40), prompt.line(text, 120)
+        notes.append("Still running in the background (%s): %s" % what)
+    return notes
