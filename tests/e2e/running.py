@@ -134,7 +134,7 @@ class Running:
         return found
 
     def pids(self, word: str) -> list[int]:
-        return [pid for pid, words in self.processes().items() if any(word in each for each in words[:3])]
+        return [pid for pid, words in self.processes().items() if any(word in each for each in words[:4])]
 
     def clear_away(self) -> None:
         for pid in self.processes():

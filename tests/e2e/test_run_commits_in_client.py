@@ -1,4 +1,4 @@
-"""`ralphloop run --commit`: one commit per proven task, on the loop's branch."""
+"""`ralphloop run --commit`: one commit per closed task, on the loop's branch."""
 
 from __future__ import annotations
 

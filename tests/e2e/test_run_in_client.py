@@ -219,7 +219,7 @@ def test_an_agent_gives_no_wide_rights_to_the_agents_that_it_starts(client_home,
         process = stage.popen("run", "demo", "--permission-mode", "bypassPermissions")
         _, stderr = process.communicate(timeout=90)
     assert process.returncode == 1
-    assert "--permission-mode bypassPermissions" in stderr
+    assert "the permission mode bypassPermissions" in stderr
     assert not (stage.root / ".ralph/run").exists()
 
 

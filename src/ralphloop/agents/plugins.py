@@ -69,7 +69,7 @@ def _copy(rows: Sequence[Any], folders: Sequence[str]) -> str:
 
 
 def _source(name: str, markets: Mapping[str, Any], read: Read) -> str:
-    """The folder of a plugin from a directory on this machine: the client reads it in place (fact 33), and
+    """The folder of a plugin from a directory on this machine: the client reads it in place (2.1.325), and
     2.1.325 does so even if nobody ever installed it."""
     plugin, _, market = name.partition("@")
     known = markets.get(market)

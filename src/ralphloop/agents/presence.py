@@ -31,7 +31,7 @@ def agent_in(env: Mapping[str, str]) -> str:
 def started_by_agent(env: Mapping[str, str]) -> bool:
     """Whether the client that runs this hook was itself started by an agent's tool: then nobody typed its
     prompt. Its own environment tells, where it can be read; else only a session with a person in front of
-    it counts. An agent's own shell says what it is (fact 79)."""
+    it counts. An agent's own shell says what it is (2.1.325)."""
     if env.get("AI_AGENT", "").endswith("_agent"):
         return True
     try:

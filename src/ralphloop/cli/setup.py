@@ -22,7 +22,7 @@ class Setup:
     registrations: list[Registration]
 
     def serving(self, layout: str) -> list[Registration]:
-        """What is registered for this layout; the client runs the same command line once (fact 31)."""
+        """What is registered for this layout; the client runs the same command line once (2.1.325)."""
         found: dict[tuple[registration.Line, str], Registration] = {}
         for each in self.registrations:
             if each.serves(layout):

@@ -48,7 +48,7 @@ KEYS: dict[str, Key] = {
     "agent": Key(one_of(*AGENTS), AGENTS[0], "the client that `run` starts"),
     "idle_timeout": Key(time_s, 1200.0, "a session of `run` that is silent for so long is ended"),
     "context_limit": Key(percent, 70, "per cent of the context after which `run` hands over; 0 for off"),
-    "commit": Key(switch, False, "`run` commits each proven task"),
+    "commit": Key(switch, False, "`run` commits each closed task"),
     "branch": Key(text, None, "the branch for those commits"),
     "max_iterations": Key(as_option(count), None, "turns at most"),
     "max_attempts": Key(as_option(count), None, "attempts at one task"),

@@ -23,7 +23,7 @@ def of_session(kind: str, session: str | None, *, transcript: str, env: Mapping[
 
 
 def client_in(env: Mapping[str, str]) -> str:
-    """`claude-code 2.1.325`, from the name that a client gives itself (fact 79)."""
+    """`claude-code 2.1.325`, from the name that a client gives itself (2.1.325)."""
     name, _, rest = env.get("AI_AGENT", "")[:80].partition("_")
     version = rest.partition("_")[0].replace("-", ".")
     return f"{name} {version}".strip()

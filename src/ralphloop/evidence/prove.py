@@ -175,7 +175,7 @@ class Prover:
             self.results.unfinished = [UNREADABLE]  # it broke meanwhile: judged when it can be read again
             return
         places = {task.id: place for place, task in enumerate(listed.tasks) if task.done}
-        reopen = []
+        reopen, known_before = [], len(self.results.proven)
         self.results.unfinished = []
         for task, verdict in self.verdicts.items():
             known = _said(ledger, task)
@@ -190,6 +190,11 @@ class Prover:
         state.final_tree = self._tree_after
         state.ledger += 1
         self._loop.save_ledger(ledger)
+        for task in self.results.proven[
+            known_before:
+        ]:  # whoever is killed before proves it again, unheard of
+            evidence = self.verdicts[task].evidence
+            self._loop.journal("proven", task=task, evidence=evidence, final=self._is_final)
 
     def _note(self, task: str, verdict: Verdict, *, ledger: Ledger, known: str) -> None:
         if verdict.state == GREEN and not verdict.evidence and not self._is_final:
@@ -198,7 +203,6 @@ class Prover:
             ledger.note(task, state=PROVEN, evidence=verdict.evidence)
             ledger.drop(task, "why")
             self.results.proven.append(task)
-            self._loop.journal("proven", task=task, evidence=verdict.evidence, final=self._is_final)
         elif verdict.state == RED:
             ledger.reopen(task)
             ledger.note(task, why=verdict.why)

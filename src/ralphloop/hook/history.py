@@ -57,7 +57,7 @@ def _head(path: str) -> Iterator[dict[str, Any]]:
 
 def has_reply(path: str, reply: Optional[str]) -> bool:
     """Whether the transcript has come as far as this reply, by the part of it that JSON leaves as it is: at a
-    stop the client may still be writing (fact 49). Without such a part nobody can tell."""
+    stop the client may still be writing (2.1.325). Without such a part nobody can tell."""
     words = (reply or "").strip()
     plain = 0
     while plain < len(words) and " " <= words[plain] <= "~" and words[plain] not in '"\\':

@@ -179,7 +179,7 @@ def _loops(event: StopEvent, call: find.Call) -> list[LoopFiles]:
 
 
 def _stop_failure(payload: Mapping[str, Any], event: StopEvent, call: find.Call) -> str:
-    """An API error ended the turn instead of a stop (fact 60)."""
+    """An API error ended the turn instead of a stop (2.1.325)."""
     loop = find.owned(event, call)
     if loop is None:
         return ""

@@ -36,6 +36,10 @@ class AgentStartError(Exception):
     """The client could not be started; the message says what to do."""
 
 
+class GuardianLostError(AgentStartError):
+    """The process that was to watch over it is gone; another one may do better."""
+
+
 class Ending(NamedTuple):
     """How a client ended: by an exit code or a signal; by neither if its guardian was killed."""
 
@@ -135,9 +139,7 @@ class AgentProcess:
             self._result = first
             raise AgentStartError(_why(first, program, cwd))
         if not isinstance(first.get("pid"), int):
-            raise AgentStartError(
-                f"{program} was not started: the process that watches over it did not answer. Try again."
-            )
+            raise GuardianLostError(f"{program} was not started: the process that watches over it is gone.")
         self.pid = first["pid"]
         self._born = stray.born(first["pid"])
         for line in said[1:]:  # a short life: it is over already

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from ralphloop.domain.model import BUDGET, CANCELLED, INTERRUPTED, LIMIT, RATE_LIMITED
 from ralphloop.runner import control, judge
-from ralphloop.runner.agent_process import AgentProcess, AgentStartError, Ending
+from ralphloop.runner.agent_process import AgentProcess, AgentStartError, Ending, GuardianLostError
 from ralphloop.runner.aside import Aside
 from ralphloop.runner.control import Control
 from ralphloop.runner.custody import Begun, Custody
@@ -119,7 +119,8 @@ class Supervisor:
         try:
             process = self._around.start(begun)
         except AgentStartError as error:
-            return Session(Ending(None, None, str(error)), cut=judge.NO_START)
+            cut = "" if isinstance(error, GuardianLostError) else judge.NO_START
+            return Session(Ending(None, None, str(error)), cut=cut)
         drive = Drive(process, self._control, idle_s=self._terms.idle_s, time_left_s=begun.time_left_s)
         return drive.run(
             Watched(
