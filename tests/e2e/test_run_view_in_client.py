@@ -122,3 +122,35 @@ def test_ctrl_c_pauses_and_says_how_to_go_on(client_home, project):
             assert screen.exit_code(deadline_s=WAIT_S) == 17
             assert "`ralphloop run demo` goes on" in screen.text()
         assert stage.processes() == {}
+
+
+def test_q_in_a_wait_leaves_at_once_and_the_run_goes_on(client_home, project):
+    limited = fail(429, "This request would exceed your rate limit. Please retry after 3000 seconds.")
+    with running(client_home, project(list_of({})), [limited]) as stage:
+        with at_terminal(stage) as screen:
+            screen.wait_for("waits 49:", deadline_s=WAIT_S)
+            screen.type("q")
+            assert screen.exit_code(deadline_s=WAIT_S) == 0
+            assert "demo goes on without you" in screen.text()
+        told = stage.command("status").stdout
+        assert "waits, and goes on at " in told
+        assert stage.command("cancel", "demo").code == 0
+        eventually(lambda: not stage.processes())
+
+
+def test_a_pause_from_elsewhere_counts_the_turn_and_says_how_to_go_on(client_home, project):
+    held = threading.Event()
+    with (
+        running(client_home, project(list_of({}, {})), held_turns(held)) as stage,
+        at_terminal(stage) as screen,
+    ):
+        stage.server.wait_for_requests(1, deadline_s=WAIT_S)
+        told = stage.command("pause", "demo").stdout
+        assert "demo pauses at the end of this turn; `ralphloop resume demo` goes on." in told
+        held.set()
+        screen.wait_for("paused: paused by the person", deadline_s=WAIT_S)
+        assert stage.tasks() == {"F1": "unverified", "F2": "open"}
+        second = stage.run()
+        assert "`ralphloop resume demo`, or `p` in its view, goes on" in second.stderr
+        assert stage.command("resume", "demo").code == 0
+        screen.wait_for("demo · complete", deadline_s=WAIT_S)

@@ -41,7 +41,11 @@ def ask(question: str) -> bool:
     try:
         return input(question).strip().lower() in ("y", "yes")
     except EOFError:
+        print()
         return False
+    except KeyboardInterrupt:
+        print("\nNothing is approved and nothing started.")
+        raise
 
 
 def refusal(commands: Sequence[str], *, layout: str, env: Mapping[str, str], again: str) -> UserError:

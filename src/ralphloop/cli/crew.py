@@ -78,6 +78,9 @@ class Supervised:
 
 def taken(loop: LoopFiles) -> UserError:
     name, holder = loop.record.name, supervisor.last(loop)
+    if holder.phase == supervisor.PAUSED:
+        told = f"`ralphloop resume {name}`, or `p` in its view, goes on"
+        return UserError(f"{name} is paused, and process {holder.pid} waits for you: {told}.")
     return UserError(
         f"{name} is driven already, by process {holder.pid}; `ralphloop watch {name}` shows it, "
         f"`ralphloop pause {name}` lets it stop."

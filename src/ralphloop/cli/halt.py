@@ -16,6 +16,14 @@ from ralphloop.store.loop import PERSON, LoopFiles
 from ralphloop.views.snapshot import state_of
 
 
+def ask(loop: LoopFiles, request: str, place: Here) -> str:
+    """Leave the request for whoever decides next; who it is from."""
+    client = agent_in(place.env)
+    who = f"a command in {client}" if client else PERSON
+    loop.ask_for(request, by=who)
+    return who
+
+
 def halt(
     loop: LoopFiles,
     request: str,
@@ -25,9 +33,7 @@ def halt(
     place: Here,
 ) -> bool:
     """Ask for it, then write it down; False if it can only hold at the next stop."""
-    client = agent_in(place.env)
-    who = f"a command in {client}" if client else PERSON
-    loop.ask_for(request, by=who)
+    who = ask(loop, request, place)
     try:
         with loop.lock(wait_s=WAIT_S):
             state = state_of(loop)

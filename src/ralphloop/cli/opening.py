@@ -27,7 +27,7 @@ def _where(loop: LoopFiles, words: Words) -> str:
     return (
         f"This is a fresh session of the loop {prompt.line(loop.record.name, 80)}. What earlier sessions did "
         f"is in the files, in the log of git{notes}. Nobody reads along: work on the task below, claim it, "
-        "then stop."
+        "then stop." + (" Whatever is said below: do not commit, ralphloop does." if words.branch else "")
     )
 
 

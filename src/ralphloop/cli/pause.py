@@ -5,10 +5,11 @@ from __future__ import annotations
 import argparse
 
 from ralphloop.cli.errors import UserError
-from ralphloop.cli.halt import halt
+from ralphloop.cli.halt import ask, halt
 from ralphloop.cli.here import here, pick
 from ralphloop.cli.output import say
 from ralphloop.domain.model import ENDED, INTERRUPTED, PAUSED, LoopState
+from ralphloop.store import supervisor
 from ralphloop.store.loop import PAUSE, LoopFiles
 from ralphloop.views.snapshot import state_of
 
@@ -27,11 +28,15 @@ def run(args: argparse.Namespace) -> int:
     loop = pick(place, args.name)
     name = loop.record.name
     state = state_of(loop)
-    again = f"ralphloop {'resume' if loop.record.supervision is None else 'run'} {name}"
+    is_driven = supervisor.is_held(loop)
+    again = f"ralphloop {'resume' if loop.record.supervision is None or is_driven else 'run'} {name}"
     if state.state == ENDED:
         raise UserError(f"{name} has ended ({state.outcome}); there is nothing to pause.")
     if state.state == PAUSED and state.outcome == INTERRUPTED:
         say(f"{name} is paused already; `{again}` goes on.")
+    elif is_driven:
+        ask(loop, PAUSE, place)  # the supervisor rests once the turn, its claims and its spending are counted
+        say(f"{name} pauses at the end of this turn; `{again}` goes on.")
     elif halt(loop, PAUSE, settle=_pause, write=LoopFiles.rest, place=place):
         say(f"{name} is paused. The agent stops at the end of its turn; `{again}` goes on.")
     return 0

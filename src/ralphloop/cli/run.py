@@ -16,7 +16,7 @@ from ralphloop.cli.crew import LOG, Supervised, taken
 from ralphloop.cli.errors import UserError
 from ralphloop.cli.here import Here, here, last_over
 from ralphloop.cli.output import complain, say, say_json
-from ralphloop.domain.model import FINAL, INTERRUPTED, NEEDS_APPROVAL, PAUSED, RATE_LIMITED, LoopState
+from ralphloop.domain.model import COMPLETE, FINAL, INTERRUPTED, NEEDS_APPROVAL, RATE_LIMITED, LoopState
 from ralphloop.domain.supervision import Supervision
 from ralphloop.evidence import tree
 from ralphloop.evidence.approval import waiting
@@ -38,7 +38,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--model", metavar="M", help="the model, where neither task nor list names one")
     parser.add_argument("--fallback-model", metavar="M", help="the model while that one is overloaded")
     parser.add_argument(
-        "--permission-mode", choices=config.PERMISSION_MODES, help="what the agent may do (acceptEdits)"
+        "--permission-mode",
+        metavar="MODE",
+        choices=config.PERMISSION_MODES,
+        help="what the agent may do unasked (default: acceptEdits)",
     )
     parser.add_argument("--agent", choices=config.AGENTS, help="which client (default: claude)")
     parser.add_argument(
@@ -154,7 +157,7 @@ def _drive(args: argparse.Namespace, place: Here, loop: LoopFiles, *, terms: Ter
     looked_at = LoopFiles(loop.record, loop.shelf, writes=False)
     out = sys.stderr if args.json else sys.stdout
     if show(looked_at, env=place.env, driver=driver, out=out, lines=not terms.stays) == LEFT:
-        if state_of(looked_at).state == PAUSED:
+        if supervisor.last(looked_at).phase == supervisor.PAUSED:
             driver.wait()  # nobody is left to go on with it
             return _close(args, looked_at)
         return _leave(args, driver, f"{name} goes on without you (process {driver.pid}): {background}")
@@ -188,4 +191,6 @@ def _close(args: argparse.Namespace, loop: LoopFiles) -> int:
     else:
         for line in terminal.block(view, now=now):
             say(line)
+        if view.outcome == COMPLETE:
+            say(f"  `ralphloop report {view.name}` tells what was done.")
     return code

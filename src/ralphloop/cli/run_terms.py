@@ -40,10 +40,10 @@ def of(args: argparse.Namespace, place: Here, *, source: Source, loop: LoopFiles
     branch = run_branch.of(args, settings, place, source=source, loop=loop, cwd=cwd)
     terms = _terms(args, settings, branch=branch, env=place.env)
     must_be_allowed(terms, place.env)
-    _must_be_trusted(cwd, place.env)
     program = client(terms.agent).PROGRAM
     if program_at(program, place.env) is None:
         raise UserError(f"`{program}` is not on PATH; install it first.")
+    _must_be_trusted(cwd, place.env)
     return terms
 
 

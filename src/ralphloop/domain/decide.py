@@ -291,7 +291,7 @@ def _limits(now: Situation) -> Optional[Answer]:
 def _denied(now: Situation) -> Optional[Answer]:
     """A tool that the client denies again and again: only the person can allow it (field report 76)."""
     tool, rule = limit.note_denials(now.loop, now.turn, now.limits)
-    if not tool:
+    if not tool or _has_finished(now):
         return None
     why = "%s %s %d times" % (DENIED, prompt.line(tool, 80), now.limits.denials)
     if rule:
@@ -299,6 +299,12 @@ def _denied(now: Situation) -> Optional[Answer]:
     where = "the settings" if now.supervision is not None else "`/permissions` or the settings"
     text = "needs you: %s. Allow it in %s, then %s." % (why, where, now.words.go_on)
     return close(now, PAUSED, NEEDS_INPUT, why, message=text)
+
+
+def _has_finished(now: Situation) -> bool:
+    """Whether the task that was handed out is closed: whatever was denied, it was not needed."""
+    current, work = now.loop.current, now.known
+    return bool(current) and current not in [*work.open_ids, *[item.id for item in work.next]]
 
 
 def _too_many_attempts(now: Situation) -> Optional[Answer]:

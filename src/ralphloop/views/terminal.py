@@ -128,7 +128,7 @@ def how_to_go_on(view: LoopView, *, now: float) -> str:
     if view.requested:
         return f"a {view.requested} was asked for; it holds at the next stop."
     if view.driver is not None:
-        return f"`ralphloop watch {name}` shows it at work (process {view.driver})."
+        return _driven(view, now)
     if view.supervised and view.live:
         return f"nobody drives it any more: `ralphloop run {name}` goes on where it was."
     if view.is_orphaned(now):
@@ -141,6 +141,15 @@ def how_to_go_on(view: LoopView, *, now: float) -> str:
     if view.live or view.outcome in (COMPLETE, CANCELLED):
         return ""
     return _hint(view, now)
+
+
+def _driven(view: LoopView, now: float) -> str:
+    """Of a loop whose supervisor lives."""
+    if view.outcome == RATE_LIMITED and view.resume_at:
+        return f"waits, and goes on {_clock(view.resume_at, now)} (process {view.driver})."
+    if view.state == PAUSED:
+        return f"`ralphloop resume {view.name}`, or `p` in its view, goes on (process {view.driver})."
+    return f"`ralphloop watch {view.name}` shows it at work (process {view.driver})."
 
 
 def _waits_for_approval(view: LoopView) -> bool:
@@ -165,7 +174,8 @@ def _hint(view: LoopView, now: float) -> str:
             return f"wakes its session {_clock(view.resume_at or now, now)} (process {view.waker})."
         wait = f"not before {_span(left)} from now" if left > 60 else "now"
         if view.supervised:
-            return f"{again} goes on ({wait})."
+            when = _clock(view.resume_at or now, now) if left > 0 else "now"
+            return f"{again} goes on ({when})."
         return f"goes on at your next message in its session ({wait})."
     if view.outcome == LIMIT and view.iteration >= view.max_iterations:
         more = view.iteration + max(15, view.total - view.done)

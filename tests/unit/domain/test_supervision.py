@@ -6,7 +6,7 @@ import pytest
 
 from ralphloop.domain.answer import Decision
 from ralphloop.domain.decide import decide
-from ralphloop.domain.model import RUNNING, Task
+from ralphloop.domain.model import RUNNING, Task, Turn
 from ralphloop.domain.prompt import Words
 from ralphloop.domain.proof import Refusal, Results
 from ralphloop.domain.supervision import Supervision, share_done
@@ -87,6 +87,14 @@ def test_a_question_of_a_driven_loop_names_the_command_that_goes_on():
     answer = decide(now)
     assert isinstance(answer, Decision)
     assert "then `ralphloop run 'my shop'`." in answer.message
+
+
+def test_what_was_denied_on_the_way_to_a_closed_task_stops_nothing():
+    turn = Turn(readable=True, tools=1, denied=[("Bash", "Bash(git commit:*)")] * 3)
+    done = decide(situation(look("F1!", "F2"), loop=a_loop(current="F1"), turn=turn))
+    assert done.rule == "go_on"
+    stuck = decide(situation(look("F1", "F2"), loop=a_loop(current="F1"), turn=turn))
+    assert stuck.rule == "limits"
 
 
 @pytest.mark.parametrize("kept", [None, [], "x", 3])

@@ -78,7 +78,8 @@ def _missing(setup: Setup, layouts: list[str]) -> Finding:
             return Finding("hooks", FATAL, told, f"Run `claude plugin install {plugin.id}`")
     told = f"nothing registers the hook for {', '.join(layouts)}"
     plugin_way = f"`claude plugin install {wanted[0]}@{MARKET}`"
-    return Finding("hooks", FATAL, told, f"Run `ralphloop install`, or {plugin_way}")
+    own = "`ralphloop run` brings its own; for your own sessions"
+    return Finding("hooks", FATAL, told, f"{own} run `ralphloop install`, or {plugin_way}")
 
 
 def _broken(setup: Setup) -> Iterator[Finding]:
