@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import signal
 import subprocess
 import sys
@@ -11,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from e2e.cli_project import SESSION, Project
-from ralphloop.cli.main import COMMANDS
+from ralphloop.cli.main import COMMANDS, _load, _parsers
 from ralphloop.version import VERSION
 
 
@@ -199,8 +200,8 @@ def _begin_with_checks(project: Project) -> None:
         project.fine("verify", "F2")
 
 
-# These have tests of their own: a show, a proof in the client, steps that need one another.
-APART = ("demo", "doctor", "specum", "speckit")
+# These have tests of their own: a show, a proof or a run in the client, steps that need one another.
+APART = ("demo", "doctor", "notify", "run", "specum", "speckit")
 
 
 @pytest.mark.parametrize(("command", "line"), [e for e in _examples() if e[0] not in APART])
@@ -229,7 +230,15 @@ def test_examples_of_the_help_work_as_they_stand(project: Project, command: str,
     env = project.env({} if person else {"CLAUDE_CODE_SESSION_ID": SESSION})
     done = subprocess.run(words, env=env, cwd=project.root, capture_output=True, timeout=30)
     assert done.stderr == b""
-    assert done.returncode == (130 if " -f" in line else 18 if command == "report" else 0)
+    is_endless = " -f" in line or (command == "watch" and "--once" not in line)
+    assert done.returncode == (130 if is_endless else 18 if command == "report" else 0)
+
+
+@pytest.mark.parametrize("line", [line for command, line in _examples() if command in ("notify", "run")])
+def test_examples_that_are_not_run_are_at_least_no_wrong_usage(line: str) -> None:
+    words = shlex.split(line)[1:]
+    parser, _ = _parsers(words[0], _load(COMMANDS[words[0]][0]))
+    assert parser.parse_args(words).name in (None, "shop")
 
 
 @pytest.mark.parametrize(

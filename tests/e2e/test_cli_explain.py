@@ -14,7 +14,7 @@ RULES = [
     "stdin", "subagent", "client", "loop_here", "ownership", "before_execution", "state_gone",
     "paused_or_ended", "broken_off", "awaiting_approval", "person_waits", "session_still_works",
     "quick_phase",
-    "corrupt", "claims", "complete", "nothing_can_run", "limits", "go_on",
+    "corrupt", "claims", "complete", "nothing_can_run", "limits", "hand_over", "go_on",
 ]  # fmt: skip
 
 

@@ -27,6 +27,7 @@ from e2e.notifying import (
     settle,
     wait_until_told,
 )
+from fakes.patience import eventually
 from ralphloop.domain.supervision import Supervision
 from ralphloop.store import shelf
 from ralphloop.store.shelf import Shelf
@@ -264,8 +265,7 @@ def test_settings_that_cannot_be_read_are_noted_and_change_nothing(project: Proj
     close(project.begin(tasks=1), 0)
     settle(project, "notfy = 1\n")
     assert "complete" in (project.stop() or {})["systemMessage"]
-    wait_until_told(project)
-    (entry,) = journal(project)
+    (entry,) = eventually(lambda: journal(project))
     assert (entry["channel"], entry["ok"]) == ("config", False)
     assert "did you mean notify?" in entry["detail"]
 

@@ -109,7 +109,8 @@ class Stop:
 
     def _is_owners(self, state: LoopState) -> bool:
         """While checks ran without the lock, the loop may have become another session's."""
-        return self.event.session is None or state.owner == self.event.session
+        is_bound = self.loop.writes  # one that is only explained was bound on paper
+        return self.event.session is None or not is_bound or state.owner == self.event.session
 
     def _serves(self, state: LoopState) -> bool:
         """Of two registrations, the one that answers a prompt's first stop answers all of them."""
