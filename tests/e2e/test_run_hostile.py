@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 
 import pytest
@@ -142,6 +143,31 @@ def test_files_of_the_person_are_not_committed_when_a_run_goes_on(client_home, p
         assert ".env" in refused.stderr
         (root / ".env").unlink()
         assert stage.run().code == 0
+
+
+def test_what_a_killed_run_left_is_its_own_when_the_next_goes_on(client_home, project):
+    root = project(list_of({}, {}))
+    git(root, "config", "user.name", "Tester")
+    git(root, "config", "user.email", "tester@example.invalid")
+    work, mood = iter(feature_turns(1, 2)), ["fails"]
+
+    def answer(request):
+        if task_in(request) == "F1" or mood[-1] == "works":
+            return next(work)
+        return bash("touch half; tail -f /dev/null") if mood[-1] == "hangs" else fail(404, "no such model")
+
+    with running(client_home, root, answer) as stage:
+        assert stage.run("--commit").code == 15
+        mood.append("hangs")
+        process = stage.start()
+        eventually((root / "half").exists, deadline_s=60)
+        for pid in [*stage.pids("supervise"), process.pid]:
+            os.kill(pid, signal.SIGKILL)
+        process.communicate(timeout=30)
+        eventually(lambda: not stage.processes())
+        mood.append("works")
+        assert stage.run().code == 0
+    assert git(root, "show", "--format=", "--name-only", "HEAD").count("half") == 1
 
 
 def test_a_guardian_that_was_stopped_does_not_save_its_agent(client_home, project):

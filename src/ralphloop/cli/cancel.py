@@ -7,9 +7,9 @@ import argparse
 from ralphloop.cli.halt import halt
 from ralphloop.cli.here import here, pick
 from ralphloop.cli.output import say
-from ralphloop.domain.model import CANCELLED, COMPLETE, ENDED, LoopState
+from ralphloop.domain.model import CANCELLED, COMPLETE, ENDED
 from ralphloop.store import supervisor
-from ralphloop.store.loop import CANCEL, LoopFiles
+from ralphloop.store.loop import CANCEL
 from ralphloop.views.snapshot import state_of
 
 
@@ -31,11 +31,7 @@ def run(args: argparse.Namespace) -> int:
     state = state_of(loop)
     if state.state == ENDED and state.outcome in (CANCELLED, COMPLETE):
         say(f"{name} is {state.outcome} already; nothing to cancel.")
-    elif halt(loop, CANCEL, settle=_cancel, write=LoopFiles.rest, place=place):
+    elif halt(loop, CANCEL, place=place):
         when = "" if supervisor.is_held(loop) else " at the end of its turn"
         say(f"{name} is cancelled. The agent stops{when}; the task list stays.")
     return 0
-
-
-def _cancel(state: LoopState, who: str) -> None:
-    state.state, state.outcome, state.detail = ENDED, CANCELLED, f"cancelled by {who}"

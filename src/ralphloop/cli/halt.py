@@ -12,7 +12,7 @@ from ralphloop.cli.output import say
 from ralphloop.domain.model import LoopState
 from ralphloop.store import tasks
 from ralphloop.store.lock import BusyError
-from ralphloop.store.loop import PERSON, LoopFiles
+from ralphloop.store.loop import PERSON, LoopFiles, obey
 from ralphloop.views.snapshot import state_of
 
 
@@ -25,21 +25,17 @@ def ask(loop: LoopFiles, request: str, place: Here) -> str:
 
 
 def halt(
-    loop: LoopFiles,
-    request: str,
-    *,
-    settle: Callable[[LoopState, str], None],
-    write: Callable[[LoopFiles, LoopState], None],
-    place: Here,
+    loop: LoopFiles, request: str, *, place: Here, is_late: Callable[[LoopState], bool] = lambda _: False
 ) -> bool:
-    """Ask for it, then write it down; False if it can only hold at the next stop."""
+    """Ask for it, then write it down if it is not too late; False if it can only hold at the next stop."""
     who = ask(loop, request, place)
     try:
         with loop.lock(wait_s=WAIT_S):
             state = state_of(loop)
-            settle(state, who)
+            if not is_late(state):
+                obey(state, request, who)
             tasks.show_now(loop, state)
-            write(loop, state)
+            loop.rest(state)
             loop.journal(request, outcome=state.outcome, detail=state.detail, session=place.session)
     except BusyError:
         say(f"A stop of {loop.record.name} is being decided; the {request} holds when it is answered.")

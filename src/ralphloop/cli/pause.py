@@ -8,9 +8,9 @@ from ralphloop.cli.errors import UserError
 from ralphloop.cli.halt import ask, halt
 from ralphloop.cli.here import here, pick
 from ralphloop.cli.output import say
-from ralphloop.domain.model import ENDED, INTERRUPTED, PAUSED, LoopState
+from ralphloop.domain.model import ENDED, INTERRUPTED, PAUSED
 from ralphloop.store import supervisor
-from ralphloop.store.loop import PAUSE, LoopFiles
+from ralphloop.store.loop import PAUSE
 from ralphloop.views.snapshot import state_of
 
 
@@ -37,11 +37,6 @@ def run(args: argparse.Namespace) -> int:
     elif is_driven:
         ask(loop, PAUSE, place)  # the supervisor rests once the turn, its claims and its spending are counted
         say(f"{name} pauses at the end of this turn; `{again}` goes on.")
-    elif halt(loop, PAUSE, settle=_pause, write=LoopFiles.rest, place=place):
+    elif halt(loop, PAUSE, place=place, is_late=lambda state: state.state == ENDED):
         say(f"{name} is paused. The agent stops at the end of its turn; `{again}` goes on.")
     return 0
-
-
-def _pause(state: LoopState, who: str) -> None:
-    if state.state != ENDED:
-        state.state, state.outcome, state.detail = PAUSED, INTERRUPTED, f"paused by {who}"

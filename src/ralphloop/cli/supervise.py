@@ -23,7 +23,7 @@ from ralphloop.cli.run_terms import must_be_allowed, program_at
 from ralphloop.cli.setup import PACKAGE
 from ralphloop.cli.skip import leave_out
 from ralphloop.domain.limits import overspent
-from ralphloop.domain.model import LAYOUTS, TRANSCRIPTS_KEPT, StopEvent
+from ralphloop.domain.model import LAYOUTS, StopEvent
 from ralphloop.domain.supervision import REGISTRATION
 from ralphloop.evidence import commit
 from ralphloop.hook import find, spending
@@ -57,6 +57,7 @@ def run(_: argparse.Namespace) -> int:
             return 0
         control = Control(0, detached=terms.detached)
         _answer(READY)
+        run_branch.forget_what_was_left(loop)
         end_strays(loop.kept)  # of a supervisor before this one; two agents must not work at once
         Crew(loop, terms, cwd=request["cwd"], env=_environment(place.env)).supervise(control)
         run_branch.note_what_is_left(loop, terms, cwd=request["cwd"], env=place.env)
@@ -164,7 +165,7 @@ class Crew:
             state = state_of(loop)
             path = transcript_of(begun.session, root=loop.record.root, known=state.transcripts, env=self._env)
             if path and path not in state.transcripts:
-                state.transcripts = [*state.transcripts[1 - TRANSCRIPTS_KEPT :], path]
+                state.note_transcript(path)
                 loop.save(state)
             if not path or not loop.record.limits.budgeted:
                 return ""

@@ -328,6 +328,10 @@ class LoopState:
     def copy(self) -> LoopState:
         return LoopState(**self.to_json())
 
+    def note_transcript(self, path: str) -> None:
+        if path and path not in self.transcripts:
+            self.transcripts = [*self.transcripts[1 - TRANSCRIPTS_KEPT :], path]
+
     @property
     def live(self) -> bool:
         return self.state in (RUNNING, WAITING, ARMED)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 
 from ralphloop import system as os
-from ralphloop.domain.model import CANCELLED, INTERRUPTED, RATE_LIMITED
+from ralphloop.domain.model import ASKED, CANCELLED, INTERRUPTED, RATE_LIMITED
 from ralphloop.hook.words import own_script
 
 TYPE_CHECKING = False
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 # What the person did themselves, or what passes without them.
 QUIET = (None, CANCELLED, INTERRUPTED, RATE_LIMITED)
-ASKED = "asked"
 
 
 def announce(

@@ -8,15 +8,11 @@ import time
 from ralphloop.domain.answer import Decision
 from ralphloop.domain.decide import decide
 from ralphloop.domain.model import (
-    CANCELLED,
     COMPLETE,
     ENDED,
     FEATURES,
-    INTERRUPTED,
-    PAUSED,
     SET_ASIDE,
     STALLED,
-    TRANSCRIPTS_KEPT,
     status_word,
 )
 from ralphloop.domain.situation import Situation
@@ -24,7 +20,7 @@ from ralphloop.hook import find, transcript, wire
 from ralphloop.hook.words import client_cap, words_for
 from ralphloop.store import tasks
 from ralphloop.store.lock import BusyError
-from ralphloop.store.loop import CANCEL, iso
+from ralphloop.store.loop import CANCEL, iso, obey
 from ralphloop.tasklists.registry import own_file
 
 TYPE_CHECKING = False
@@ -230,11 +226,7 @@ class Stop:
         answer.loop.stops += 1
         answer.loop.handed_over = bool(answer.handover)
         answer.loop.wake, answer.loop.failures = "", 0  # the API answers
-        if self.event.transcript and self.event.transcript not in answer.loop.transcripts:
-            answer.loop.transcripts = [
-                *answer.loop.transcripts[1 - TRANSCRIPTS_KEPT :],
-                self.event.transcript,
-            ]
+        answer.loop.note_transcript(self.event.transcript)
         answer.message = " ".join([*self.notes, answer.message]).strip()
         request, who = self.loop.requested()
         if request and answer.loop.state != ENDED and (answer.writes or request == CANCEL):
@@ -244,12 +236,8 @@ class Stop:
 
 def _on_request(answer: Decision, request: str, who: str) -> Decision:
     """A cancel or pause that came while this stop was being decided wins over its answer."""
-    loop = answer.loop
-    if request == CANCEL:
-        loop.state, loop.outcome, loop.detail = ENDED, CANCELLED, "cancelled by " + who
-    else:
-        loop.state, loop.outcome, loop.detail = PAUSED, INTERRUPTED, "paused by " + who
-    return Decision(loop, rule="request", status=status_word(loop.outcome))
+    obey(answer.loop, request, who)
+    return Decision(answer.loop, rule="request", status=status_word(answer.loop.outcome))
 
 
 def stop(payload: Mapping[str, Any], call: find.Call) -> str:

@@ -17,7 +17,6 @@ from ralphloop.domain.worklist import Worklist
 from ralphloop.evidence.mask import mask
 from ralphloop.store.shelf import Record
 
-ASKED = "asked"  # no outcome: the agent asked about one task, and the loop goes on
 TITLE_MAX, BODY_MAX = 120, 600
 QUESTIONS = 3  # that a body has room for
 
@@ -33,7 +32,7 @@ TOLD = {
     model.NEEDS_INPUT: (PERSON, "%s needs your answer"),
     model.NEEDS_APPROVAL: (PERSON, "%s needs your approval"),
     model.AWAITING_APPROVAL: (PERSON, "%s awaits your approval"),
-    ASKED: (PERSON, "%s asks you something"),
+    model.ASKED: (PERSON, "%s asks you something"),  # about one task, and the loop goes on
 }
 _ABSOLUTE = re.compile(r"(?<![\w.:/~…-])/(?:[^\s/'\"`]+/)+([^\s/'\"`]+)")
 
@@ -87,7 +86,7 @@ def _figures(record: Record, state: LoopState, work: Worklist | None) -> str:
 
 
 def _why(state: LoopState, about: str) -> list[str]:
-    is_said = about in (ASKED, model.NEEDS_INPUT, model.COMPLETE) or about != state.outcome
+    is_said = about in (model.ASKED, model.NEEDS_INPUT, model.COMPLETE) or about != state.outcome
     return [] if is_said or not state.detail else [state.detail.rstrip(".") + "."]
 
 
@@ -102,7 +101,7 @@ def _asked(questions: Iterable[tuple[str, str]]) -> list[str]:
 
 def _how(record: Record, about: str) -> str:
     name = record.name
-    if about in (ASKED, model.NEEDS_INPUT):
+    if about in (model.ASKED, model.NEEDS_INPUT):
         return "`ralphloop answer ID TEXT` answers."
     if about == model.NEEDS_APPROVAL:
         return f"`ralphloop approve {name}` shows the checks."

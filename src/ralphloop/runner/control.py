@@ -8,9 +8,8 @@ import signal
 from collections.abc import Iterable
 
 from ralphloop.runner.pipe import Lines, Pipe
+from ralphloop.store.supervisor import DETACH, GO, INTERRUPT, KILL, PAUSE, SKIP_TASK, SKIP_WAIT
 
-PAUSE, GO, SKIP_TASK, SKIP_WAIT = "pause", "go", "skip-task", "skip-wait"
-DETACH, INTERRUPT, KILL = "detach", "interrupt", "kill"
 GONE = "gone"  # the other end is closed, and nobody said that this may go on alone
 WORDS = (PAUSE, GO, SKIP_TASK, SKIP_WAIT, DETACH, INTERRUPT, KILL)
 

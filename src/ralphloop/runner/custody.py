@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 from ralphloop.domain import limits
 from ralphloop.domain.model import (
-    CANCELLED,
     ENDED,
     INTERRUPTED,
     PAUSED,
@@ -20,7 +19,7 @@ from ralphloop.domain.supervision import Supervision
 from ralphloop.runner.judge import Session, Verdict
 from ralphloop.runner.terms import Terms
 from ralphloop.store import arming, tasks
-from ralphloop.store.loop import CANCEL, PAUSE, LoopFiles, iso
+from ralphloop.store.loop import PAUSE, LoopFiles, iso, obey
 from ralphloop.store.tasks import Reading
 
 LOCK_S = 60.0  # a stop holds the lock for moments, and nobody waits for us
@@ -88,8 +87,9 @@ class Custody:
         """Whether the loop is under way, once a cancel or pause that somebody asked for has been obeyed."""
         request, who = self.loop.requested()
         if request and state.state != ENDED:
-            to = (ENDED, CANCELLED, "cancelled") if request == CANCEL else (PAUSED, INTERRUPTED, "paused")
-            self._close(state, to[0], to[1], f"{to[2]} by {who}")
+            limits.tick(state, time.time())
+            obey(state, request, who)
+            self._let_rest(state)
         return state.live
 
     def _supervision(self, model: str) -> Supervision:
@@ -182,6 +182,9 @@ class Custody:
     def _close(self, state: LoopState, to: str, outcome: str, detail: str) -> None:
         limits.tick(state, time.time())
         state.state, state.outcome, state.detail = to, outcome, detail
+        self._let_rest(state)
+
+    def _let_rest(self, state: LoopState) -> None:
         self.loop.clear_request()
         self.loop.rest(state)
         tasks.show_now(self.loop, state)

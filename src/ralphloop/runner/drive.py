@@ -13,6 +13,7 @@ from ralphloop.runner.control import Control
 from ralphloop.runner.deadline import Deadline
 from ralphloop.runner.judge import Session
 from ralphloop.runner.ladder import Ladder
+from ralphloop.store import supervisor
 
 # between interrupt, terminate and kill; nobody is left to wait where the command that started us is gone
 GRACES_S, HASTE_S = (5.0, 5.0), (1.0, 1.0)
@@ -77,16 +78,16 @@ class Drive:
                 self._resets_at = event.resets_at
 
     def _obey(self, word: str, watched: Watched) -> None:
-        if word == control.PAUSE:
+        if word == supervisor.PAUSE:
             watched.pause()
-        elif word == control.SKIP_TASK:
+        elif word == supervisor.SKIP_TASK:
             if watched.skip():
                 self._end(judge.SKIP)
-        elif word in (control.INTERRUPT, control.KILL):
+        elif word in (supervisor.INTERRUPT, supervisor.KILL):
             self._end(judge.INTERRUPT)
         elif word == control.GONE:
             self._end(judge.GONE)
-        if word == control.KILL and self._ladder is not None:
+        if word == supervisor.KILL and self._ladder is not None:
             self._last.reset()
             self._ladder.jump()
 

@@ -149,11 +149,11 @@ class Supervisor:
             ended = self._ended_by(said)
             if ended is not None:
                 return ended._replace(outcome="") if outage else ended
-            if control.PAUSE in said:
+            if supervisor.PAUSE in said:
                 self._custody.ask_to_pause()
-            if control.SKIP_TASK in said:
+            if supervisor.SKIP_TASK in said:
                 self._around.skip(self._custody.state().current)
-            if control.SKIP_WAIT in said or self._custody.is_disturbed(outage=outage):
+            if supervisor.SKIP_WAIT in said or self._custody.is_disturbed(outage=outage):
                 break
         return self._after(self._custody.go_on())
 
@@ -167,7 +167,7 @@ class Supervisor:
             if ended is not None:
                 return ended
             resume_at = self._custody.state().resume_at or 0.0
-            if control.GO in said or control.PAUSE in said:
+            if supervisor.GO in said or supervisor.PAUSE in said:
                 self._custody.take_up()
             state = self._custody.state()
             if state.live and resume_at > time.time():
@@ -184,7 +184,7 @@ class Supervisor:
         return Verdict(judge.REST if rests else judge.END, state.detail)
 
     def _ended_by(self, said: list[str]) -> Verdict | None:
-        if control.INTERRUPT in said or control.KILL in said:
+        if supervisor.INTERRUPT in said or supervisor.KILL in said:
             return judge.INTERRUPTED_BY_PERSON
         return judge.LEFT_ALONE if control.GONE in said else None
 

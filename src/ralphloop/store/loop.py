@@ -6,7 +6,7 @@ import time
 
 from ralphloop import system as os
 from ralphloop.domain import jsontext
-from ralphloop.domain.model import COMPLETE, ENDED, INTERRUPTED, LoopState
+from ralphloop.domain.model import CANCELLED, COMPLETE, ENDED, INTERRUPTED, PAUSED, LoopState
 from ralphloop.domain.worklist import Worklist
 from ralphloop.store import files, shelf
 from ralphloop.store.lock import Lock
@@ -188,6 +188,14 @@ class LoopFiles:
             os.unlink(os.path.join(self.kept, "request"))
         except FileNotFoundError:
             pass
+
+
+def obey(state: LoopState, request: str, who: str) -> None:
+    """Pause or cancel the loop, as somebody asked."""
+    if request == CANCEL:
+        state.state, state.outcome, state.detail = ENDED, CANCELLED, "cancelled by " + who
+    else:
+        state.state, state.outcome, state.detail = PAUSED, INTERRUPTED, "paused by " + who
 
 
 def run_folder(root: str) -> str:

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 # what a supervisor is at
 STARTING, CHECKING, WORKING = "starting", "checking", "working"
 RESTING, PAUSED = "resting", "paused"
+# what it can be told
+PAUSE, GO, SKIP_TASK, SKIP_WAIT = "pause", "go", "skip-task", "skip-wait"
+DETACH, INTERRUPT, KILL = "detach", "interrupt", "kill"
 START_S = 2.0  # somebody who looks whether the lock is held has it for a moment
 
 

@@ -15,7 +15,7 @@ from ralphloop.cli.spec import overview, state_file
 from ralphloop.cli.spec.catalogue import Specs
 from ralphloop.cli.spec.kind import Spec
 from ralphloop.cli.spec.state_file import State
-from ralphloop.domain.model import CANCELLED, COMPLETE, ENDED, FINAL, LoopState
+from ralphloop.domain.model import COMPLETE, FINAL
 from ralphloop.store import files
 from ralphloop.store.loop import CANCEL, LoopFiles
 from ralphloop.store.shelf import Shelf
@@ -52,7 +52,7 @@ def _state(spec: Spec) -> State | None:
 def _end(place: Here, spec: Spec, *, loop: LoopFiles, again: str) -> bool:
     """End the loop; False if it can only end at the next stop, or was complete when its turn came."""
     _must_be_ours(place, loop)
-    if not halt(loop, CANCEL, settle=_settle, write=LoopFiles.rest, place=place):
+    if not halt(loop, CANCEL, place=place, is_late=lambda state: state.outcome == COMPLETE):
         say(f"Type `{spec.typed('cancel', again)}` again in a moment to clear {spec.shown(spec.kind.state)}.")
         return False
     if state_of(loop).outcome == COMPLETE:
@@ -71,11 +71,6 @@ def _must_be_ours(place: Here, loop: LoopFiles) -> None:
     except UserError as error:
         end = f"`ralphloop cancel {loop.record.name}` in a terminal"
         raise UserError(f"{error} The person may end it: {end}.") from None
-
-
-def _settle(state: LoopState, who: str) -> None:
-    if state.outcome != COMPLETE:
-        state.state, state.outcome, state.detail = ENDED, CANCELLED, f"cancelled by {who}"
 
 
 def _put_away(place: Here, spec: Spec, *, loop: LoopFiles | None) -> None:

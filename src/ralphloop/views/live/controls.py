@@ -40,7 +40,7 @@ class Controls:
             self._interrupt(now)
             return False
         if key in ("q", "Q", HANG_UP):
-            self._send("detach")
+            self._send(supervisor.DETACH)
             return True
         self._steer(key.lower(), frame, now)
         return False
@@ -48,10 +48,10 @@ class Controls:
     def _steer(self, key: str, frame: Frame, now: float) -> None:
         if key == "p":
             paused = _is_paused(frame)
-            self._send("go" if paused else "pause")
+            self._send(supervisor.GO if paused else supervisor.PAUSE)
             self._say("goes on …" if paused else "pauses at the end of this turn …", now)
         elif key == "w" and _is_waiting(frame):
-            self._send("skip-wait")
+            self._send(supervisor.SKIP_WAIT)
             self._say("the wait is over …", now)
         elif key == "s" and frame.task:
             self._skip(frame.task, now)
@@ -62,16 +62,16 @@ class Controls:
             self._say(f"press s again to skip task {task}", now)
             return
         self._skip_at = None
-        self._send("skip-task")
+        self._send(supervisor.SKIP_TASK)
         self._say(f"skips task {task} …", now)
 
     def _interrupt(self, now: float) -> None:
         self._interrupts += 1
         if self._interrupts > 1:
-            self._send("kill")
+            self._send(supervisor.KILL)
             self._say("killing the session …", now, for_s=3600.0)
             return
-        self._send("interrupt")
+        self._send(supervisor.INTERRUPT)
         self._say("pausing …, once more kills it", now, for_s=3600.0)
 
     def _send(self, word: str) -> None:
