@@ -12,7 +12,9 @@ from ralphloop.cli.errors import UserError
 from ralphloop.cli.here import here, pick
 from ralphloop.cli.output import say
 from ralphloop.store.loop import JOURNAL
+from ralphloop.store.rotation import older
 from ralphloop.views.journal import line
+from ralphloop.views.live.follow import Tail
 
 POLL_S = 0.2
 
@@ -31,34 +33,25 @@ examples:
 
 def run(args: argparse.Namespace) -> int:
     loop = pick(here(writes=False), args.name)
-    path = loop.path(JOURNAL)
-    if not args.follow and not os.path.exists(path):
-        raise UserError(f"{loop.record.name} has no journal ({path}); it begins again at the next stop.")
-    for raw in _lines(path, follow=args.follow):
+    path, before = loop.shown(JOURNAL), loop.shown(older(JOURNAL))
+    if not args.follow and not os.path.exists(path) and not os.path.exists(before):
+        told = f"has no journal ({loop.path(JOURNAL)}); it begins again at the next stop"
+        raise UserError(f"{loop.record.name} {told}.")
+    for raw in _lines(path, before, follow=args.follow):
         say(raw if args.json else line(raw))
         if args.follow:
             sys.stdout.flush()
     return 0
 
 
-def _lines(path: str, *, follow: bool) -> Iterator[str]:
+def _lines(path: str, before: str, *, follow: bool) -> Iterator[str]:
     """Whole lines only: the last one may still be in the middle of a write."""
-    at, rest = 0, b""
+    tail = Tail(path, first_max=sys.maxsize, older=before)
     while True:
-        data = _from(path, at)
-        at += len(data)
-        *whole, rest = (rest + data).split(b"\n")
-        for raw in whole:
+        whole = tail.lines()
+        for raw in filter(None, whole):
             yield raw.decode("utf-8", "replace")
-        if not follow:
+        if not whole and not follow:
             return
-        time.sleep(POLL_S)
-
-
-def _from(path: str, at: int) -> bytes:
-    try:
-        with open(path, "rb") as file:
-            file.seek(at)
-            return file.read()
-    except FileNotFoundError:
-        return b""
+        if not whole:
+            time.sleep(POLL_S)

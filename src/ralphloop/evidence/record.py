@@ -36,7 +36,7 @@ def add(loop: LoopFiles, facts: dict[str, Any], *, round_no: int = 0) -> str:
     while True:
         evidence_id = f"{number:04d}-{label}"
         text = jsontext.render({"id": evidence_id, **facts}) + "\n"
-        if _create(os.path.join(folder, evidence_id + ".json"), text):
+        if files.create(os.path.join(folder, evidence_id + ".json"), text.encode()):
             break
         number += 1
     line = {
@@ -62,19 +62,6 @@ def _torn_end(path: str) -> str:
             return "" if file.read(1) == b"\n" else "\n"
     except OSError:
         return ""
-
-
-def _create(path: str, text: str) -> bool:
-    """A new file or none: evidence is never written over."""
-    try:
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:
-        return False
-    with open(handle, "w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(handle)
-    return True
 
 
 def _label(tasks: list[str]) -> str:

@@ -9,7 +9,11 @@ if TYPE_CHECKING:
     from typing import Mapping, Optional
 
 READ_MAX = 256 * 1024 * 1024
-_EINVAL = 22
+LOG_MAX = 1024 * 1024
+STALE_S = 3600.0
+_EINVAL, _ENOSPC = 22, 28
+_NO_LINKS = (1, 45, 95)  # what a file system says that has no hard links
+_SEEK_CUR = 1
 _BINARY, _NO_WAIT = getattr(os, "O_BINARY", 0), getattr(os, "O_NONBLOCK", 0)
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 PATH_MAX = 4096
@@ -81,8 +85,7 @@ def write_bytes(path: str, data: bytes, *, mode: int = 0o600, durable: bool = Fa
         mode, known = os.stat(path).st_mode & 0o777, True
     except OSError:
         known = False
-    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _BINARY | _NO_LINK
-    handle = os.open(spare, flags, mode)
+    handle = _open_new(spare, mode)
     try:
         try:
             if known:
@@ -96,6 +99,39 @@ def write_bytes(path: str, data: bytes, *, mode: int = 0o600, durable: bool = Fa
     except BaseException:
         remove(spare)
         raise
+
+
+def _open_new(path: str, mode: int) -> int:
+    """What was left under this name, or planted there, is taken away and never written to."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY | _NO_LINK
+    try:
+        return os.open(path, flags, mode)
+    except FileExistsError:
+        os.unlink(path)
+        return os.open(path, flags, mode)
+
+
+def create(path: str, data: bytes) -> bool:
+    """A new file, whole and on the disk, or none; False if there is one already."""
+    folder, name = os.path.split(path)
+    spare = os.path.join(folder, ".%s.%d.tmp" % (name, os.getpid()))
+    try:
+        handle = _open_new(spare, 0o600)
+        try:
+            _write_all(handle, data)
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+        os.link(spare, path)
+    except FileExistsError:
+        return False
+    except OSError as error:
+        if error.errno not in _NO_LINKS or os.path.lexists(path) or not os.path.exists(spare):
+            raise
+        os.rename(spare, path)
+    finally:
+        remove(spare)
+    return True
 
 
 def build_folder(folder: str, texts: Mapping[str, str], *, beside: str) -> None:
@@ -129,13 +165,39 @@ def remove(path: str) -> None:
         pass
 
 
-def append(path: str, text: str) -> None:
-    """Add to the end by one write, so that lines of several processes do not mix."""
+def sweep(folder: str, now: float) -> None:
+    """Take away what killed writes left beside files that are there, more than an hour ago."""
+    found = names(folder)
+    for spare in found:
+        name, _, pid = spare[1:-4].rpartition(".")
+        is_spare = spare.startswith(".") and spare.endswith(".tmp") and pid.isdigit() and name in found
+        if is_spare and age_s(os.path.join(folder, spare), now) > STALE_S:
+            remove(os.path.join(folder, spare))
+
+
+def append(path: str, text: str, *, most: int = 0) -> None:
+    """Add to the end by one write, so that lines of several processes do not mix; a file that is longer than
+    `most` by then moves aside."""
     handle = open_to_append(path)
     try:
-        os.write(handle, text.encode("utf-8", "backslashreplace"))
+        data = text.encode("utf-8", "backslashreplace")
+        done = os.write(handle, data)
+        if done != len(data):
+            _take_back(handle, done)
+            raise OSError(_ENOSPC, "no space for a whole line", path)
+        if most and os.fstat(handle).st_size > most:
+            from ralphloop.store import rotation
+
+            rotation.rotate(path, handle)
     finally:
         os.close(handle)
+
+
+def _take_back(handle: int, size: int) -> None:
+    """Half a line would take the next one with it."""
+    end = os.lseek(handle, 0, _SEEK_CUR)
+    if os.fstat(handle).st_size == end:
+        os.ftruncate(handle, end - size)
 
 
 def open_to_append(path: str) -> int:
@@ -157,7 +219,18 @@ def names(folder: str) -> list[str]:
 
 
 def make_folder(path: str) -> None:
-    os.makedirs(path, mode=0o700, exist_ok=True)
+    """A folder of ours and those above it that are missing; nobody else may look into any of them."""
+    try:
+        os.mkdir(path, 0o700)
+    except FileExistsError:
+        if not os.path.isdir(path):
+            raise
+    except FileNotFoundError:
+        above = os.path.dirname(path.rstrip(os.sep))
+        if not above:
+            raise
+        make_folder(above)
+        os.makedirs(path, mode=0o700, exist_ok=True)
 
 
 def signature(path: str) -> str:

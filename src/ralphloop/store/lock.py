@@ -31,7 +31,7 @@ class Lock:
         self._handle = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
         deadline = time.monotonic() + self._wait_s
         pause = 0.001
-        while not _try_lock(self._handle):
+        while not try_lock(self._handle):
             if time.monotonic() >= deadline:
                 os.close(self._handle)
                 raise BusyError(self._path)
@@ -55,12 +55,13 @@ def is_locked(path: str) -> bool:
     except OSError:
         return False
     try:
-        return not _try_lock(handle, shared=True)
+        return not try_lock(handle, shared=True)
     finally:
         os.close(handle)
 
 
-def _try_lock(handle: int, *, shared: bool = False) -> bool:
+def try_lock(handle: int, *, shared: bool = False) -> bool:
+    """Lock an open file, if nobody else has; closing it lets go."""
     try:
         if fcntl is not None:
             fcntl.flock(handle, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)

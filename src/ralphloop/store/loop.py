@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 CANCEL, PAUSE = "cancel", "pause"
 JOURNAL = "journal.jsonl"
+JOURNAL_MAX = 4 * 1024 * 1024
 PERSON = "the person"
 
 
@@ -60,6 +61,8 @@ class LoopFiles:
         folder = self.path(name)
         if os.path.lexists(folder) and (os.path.islink(folder) or not os.path.isdir(folder)):
             os.rename(folder, "%s.%d.aside" % (folder, os.getpid()))
+        if not os.path.isdir(self.record.root):  # a check takes its time, and the person may be done here
+            raise FileNotFoundError("%s is gone" % self.record.root)
         files.make_folder(folder)
         if not files.inside(folder, self.record.root):
             raise FileNotFoundError("%s leads out of the project" % folder)
@@ -67,6 +70,11 @@ class LoopFiles:
 
     def path(self, name: str) -> str:
         return os.path.join(self.folder, name)
+
+    def shown(self, name: str) -> str:
+        """The path of a file to show to people; none if a link in its place leads out of the project."""
+        path = self.path(name)
+        return "" if files.leads_out(path, self.record.root) else path
 
     def lock(self, *, wait_s: float = 10.0) -> Lock:
         self._stay_inside()
@@ -111,6 +119,8 @@ class LoopFiles:
         path = own_file(self.record)
         for place in {path, os.path.realpath(path)}:
             self.shelf.stamp(place, iso(time.time()))
+        for folder in (self.folder, self.kept, os.path.dirname(path)):
+            files.sweep(folder, time.time())
 
     def load_ledger(self) -> Ledger:
         from ralphloop.domain.ledger import Ledger
@@ -161,13 +171,21 @@ class LoopFiles:
             return
         entry = {"at": iso(time.time()), "event": event}
         entry.update(facts)
-        files.append(self.path(JOURNAL), jsontext.render(entry) + "\n")
+        self._append(JOURNAL, jsontext.render(entry) + "\n", most=JOURNAL_MAX)
 
     def log(self, text: str) -> None:
         if not self.writes:
             return
         stamp = time.strftime("%Y-%m-%d %H:%M:%S")
-        files.append(self.path("hook.log"), "[%s] %s\n" % (stamp, " ".join(text.split())))
+        line = "[%s] %s\n" % (stamp, " ".join(text.split()))
+        self._append("hook.log", line, most=files.LOG_MAX)
+
+    def _append(self, name: str, text: str, *, most: int) -> None:
+        try:
+            files.append(self.path(name), text, most=most)
+        except FileNotFoundError:  # the agent has cleaned its project up
+            self.make()
+            files.append(self.path(name), text, most=most)
 
     def request(self) -> str:
         """What a person asked for while a stop may have been under way: cancel, pause, or nothing."""

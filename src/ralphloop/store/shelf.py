@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from typing import Any, Iterator, Mapping, Optional
 
 ARMED, OWNED, ENDED = "armed", "owned", "ended"
+RECORD = "record"  # a file of this name: the person wants every stop here kept
 
 
 def home(env: Mapping[str, str]) -> str:
@@ -83,7 +84,7 @@ class Record:
         if not good or not isinstance(paths, dict) or not isinstance(session, (str, type(None))):
             raise ValueError("not an arming record")
         missing = [role for role in TRUTH[data["layout"]] if role not in paths]
-        if missing or not files.is_path(data["id"]) or not all(map(_is_place, paths, paths.values())):
+        if missing or not _is_name(data["id"]) or not all(map(_is_place, paths, paths.values())):
             raise ValueError("not an arming record")
         return cls(
             data["id"],
@@ -100,9 +101,14 @@ class Record:
         )
 
 
+def _is_name(text: str) -> bool:
+    """Whether a loop can be called so: its folders are."""
+    return files.is_path(text) and text not in ("", ".", "..") and os.path.basename(text) == text
+
+
 def _is_place(role: str, path: object) -> bool:
     """Whether the path can be that of such a file: a record is read again before it is obeyed."""
-    if not isinstance(path, str) or not files.is_path(path):
+    if not isinstance(path, str) or not files.is_path(path) or not os.path.isabs(path):
         return False
     return os.path.basename(path) in NAMES.get(role, ())
 
@@ -115,6 +121,10 @@ class Shelf:
         self.home = home(env)
         self._tree = os.path.join(self.home, "by-path")
         self.folder = os.path.join(mirror(self._tree, root), "@ralph")
+
+    @property
+    def records_stops(self) -> bool:
+        return os.path.exists(os.path.join(self.folder, RECORD))
 
     def kept(self, loop_id: str) -> str:
         """The folder with the last good copies of a loop's files, and its lock."""

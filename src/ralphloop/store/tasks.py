@@ -55,6 +55,7 @@ def parse_source(source: Source | Record) -> TaskList:
 def read_source(source: Source | Record) -> tuple[TaskList, dict[str, Optional[str]]]:
     """The same with the texts that they stand in."""
     truth = TRUTH[source.layout]
+    _must_stay_inside(source, truth)
     texts = read_texts(source.paths, (*truth, "progress"))
     if texts[truth[0]] is None:
         raise ValueError("%s does not exist" % own_file(source))
@@ -166,7 +167,8 @@ def _parse_patiently(
             tasks = layout.parse(texts)
         except (ValueError, OSError) as error:
             reading.fault = str(error) or type(error).__name__
-            reading.content = _content_key(own)
+            outside = files.leads_out(own, record.root)  # nothing of what lies there is kept
+            reading.content = reading.fault if outside else _content_key(own)
         else:
             return tasks, texts
         if time.monotonic() >= deadline or files.age_s(own, time.time()) > YOUNG_S:
@@ -175,7 +177,7 @@ def _parse_patiently(
         time.sleep(0.02)
 
 
-def _must_stay_inside(record: Record, roles: tuple[str, ...]) -> None:
+def _must_stay_inside(record: Source | Record, roles: tuple[str, ...]) -> None:
     for role in roles:
         if files.leads_out(record.paths[role], record.root):
             raise ValueError("%s leads out of the project" % record.paths[role])

@@ -10,6 +10,7 @@ from ralphloop.domain import jsontext
 from ralphloop.domain.model import RUNNING, WAITING
 from ralphloop.store import files
 from ralphloop.store.loop import JOURNAL, LoopFiles
+from ralphloop.store.rotation import older
 
 Entry = dict[str, Any]
 
@@ -33,11 +34,13 @@ class Stretch(NamedTuple):
 
 
 def history_of(loop: LoopFiles) -> History:
-    text = files.read_quietly(loop.path(JOURNAL))
-    if text is None:
+    places = [loop.shown(name) for name in (older(JOURNAL), JOURNAL)]
+    texts = [text for place in places if (text := files.read_quietly(place)) is not None]
+    if not texts:
         return History((), (JOURNAL_LOST,))
     entries, bad = [], 0
-    for raw in text.split("\n")[:-1]:  # behind the last line end a write may be under way
+    # behind the last line end a write may be under way
+    for raw in (raw for text in texts for raw in text.split("\n")[:-1] if raw):
         entry = entry_of(raw)
         if entry is None:
             bad += 1

@@ -46,7 +46,8 @@ def test_a_record_survives_json():
         {"id": 5}, {"layout": "odd"}, {"layout": ["features"]}, {"root": None}, {"paths": []},
         {"session": 5},
         {"name": None}, {"armed_at": 0}, {"paths": {}}, {"paths": {"list": 5}},
-        {"paths": {"list": "/etc/passwd"}}, {"id": "a\0b"},
+        {"paths": {"list": "/etc/passwd"}}, {"paths": {"list": "demo/feature_list.json"}},
+        {"id": "a\0b"}, {"id": "../L1"}, {"id": ".."}, {"id": ""},
     ],
 )  # fmt: skip
 def test_a_record_of_the_wrong_shape_is_refused(project, wrong):

@@ -16,7 +16,8 @@ from ralphloop.agents.usage import Context, context_of
 from ralphloop.domain.model import RUNNING, WAITING, LoopState
 from ralphloop.domain.plain import plain
 from ralphloop.store import files, shelf, supervisor
-from ralphloop.store.loop import JOURNAL, LoopFiles, iso
+from ralphloop.store.loop import JOURNAL, JOURNAL_MAX, LoopFiles, iso
+from ralphloop.store.rotation import older
 from ralphloop.store.supervisor import Holder
 from ralphloop.views import history, journal
 from ralphloop.views.live.burndown import Burndown
@@ -25,7 +26,6 @@ from ralphloop.views.live.tally import Tally
 from ralphloop.views.snapshot import LoopView, state_of, view_of
 
 KEPT = 500  # activities
-JOURNAL_MAX = 16 * 1024 * 1024
 # seconds between two looks at what costs more than a stat call
 HOLDER_S, SPENT_S, CONTEXT_S, SEARCH_S = 1.0, 1.0, 2.0, 0.5
 REST_TIMES = 9  # a list that takes long to read is not read again before so many times as long
@@ -74,7 +74,8 @@ class Feed:
         self._state: LoopState = state_of(self._loop)
         self._view: LoopView | None = None
         self._marks: tuple[str, ...] = ()
-        self._journal = Tail(loop.path(JOURNAL), first_max=JOURNAL_MAX)
+        journal, before = loop.shown(JOURNAL), loop.shown(older(JOURNAL))
+        self._journal = Tail(journal, first_max=JOURNAL_MAX, older=before)
         self._past: list[tuple[str, str]] | None = None  # when the loop was under way before we looked
         self._entries: list[history.Entry] = []
         self._transcript: Tail | None = None

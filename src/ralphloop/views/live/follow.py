@@ -13,10 +13,13 @@ _FLAGS = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
 
 
 class Tail:
-    """Whole lines since the last look; the first look takes the file's end only."""
+    """Whole lines since the last look; the first look takes the file's end only. A file that moves to
+    `older` when it is too long is read to its end there first."""
 
-    def __init__(self, path: str, *, first_max: int = FIRST_MAX) -> None:
+    def __init__(self, path: str, *, first_max: int = FIRST_MAX, older: str = "") -> None:
         self.path = path
+        self._older = older
+        self._read_to_end = -1  # the older file's inode
         self._first_max = first_max
         self._inode = -1
         self._at = 0
@@ -29,7 +32,7 @@ class Tail:
         try:
             found = os.stat(self.path)
         except (OSError, ValueError):
-            return []
+            return self._left_in_older()
         if found.st_ino == self._inode and found.st_size == self._at:
             return []
         if not stat.S_ISREG(found.st_mode):
@@ -43,13 +46,30 @@ class Tail:
         handle = os.open(self.path, _FLAGS)
         try:
             found = os.fstat(handle)
+            before = self._left_in_older() if found.st_ino != self._inode else []
             if found.st_ino != self._inode or not self._goes_on(handle, found.st_size):
                 self._begin(found)
             os.lseek(handle, self._at, os.SEEK_SET)
             data = os.read(handle, min(STEP_MAX, found.st_size - self._at))
         finally:
             os.close(handle)
-        return self._take(data) if data else []
+        return before + self._take(data) if data else before
+
+    def _left_in_older(self) -> list[bytes]:
+        if not self._older:
+            return []
+        try:
+            with open(self._older, "rb", opener=lambda path, _: os.open(path, _FLAGS)) as file:
+                found = os.fstat(file.fileno())
+                if found.st_ino == self._read_to_end or not stat.S_ISREG(found.st_mode):
+                    return []
+                self._read_to_end = found.st_ino
+                if found.st_ino != self._inode:
+                    self._begin(found)
+                file.seek(self._at)
+                return self._take(file.read())
+        except OSError:
+            return []
 
     def _goes_on(self, handle: int, size: int) -> bool:
         if size < self._at:

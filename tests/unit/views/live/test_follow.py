@@ -95,3 +95,32 @@ def test_what_is_no_file_has_no_lines(file: Path, kind: str) -> None:
     elif kind == "folder":
         file.mkdir()
     assert Tail("a\0b" if kind == "bad path" else str(file)).lines() == []
+
+
+def test_a_file_that_moved_aside_is_read_to_its_end_first(file: Path) -> None:
+    older = file.with_name("lines.1")
+    tail = Tail(str(file), older=str(older))
+    add(file, b"one\n")
+    assert tail.lines() == [b"one"]
+    add(file, b"two\n")
+    file.rename(older)
+    assert tail.lines() == [b"two"]
+    add(file, b"three\n")
+    assert tail.lines() == [b"three"]
+    add(file, b"four\n")
+    file.rename(older)
+    add(file, b"five\n")
+    assert tail.lines() == [b"four", b"five"]
+    assert tail.lines() == []
+
+
+def test_the_first_look_begins_with_the_older_file(file: Path) -> None:
+    older = file.with_name("lines.1")
+    add(older, b"one\n")
+    add(file, b"two\n")
+    tail = Tail(str(file), older=str(older))
+    assert tail.lines() == [b"one", b"two"]
+    file.unlink()
+    assert tail.lines() == []
+    add(file, b"three\n")
+    assert tail.lines() == [b"three"]
