@@ -54,6 +54,7 @@ def test_a_stop_leaves_the_other_layouts_and_events_alone(stage):
     layouts = {"features", "specum", "speckit"} - {stage.layout}
     assert not own & {"ralphloop.tasklists." + name for name in layouts}
     assert not own & {"ralphloop.hook.session", "ralphloop.hook.bundle", "ralphloop.agents"}
+    assert not own & {"ralphloop.hook.recording", "ralphloop.store.records", "ralphloop.evidence"}
 
 
 def test_a_status_line_imports_only_the_allowed_closure_and_no_rules(stage):
@@ -62,7 +63,12 @@ def test_a_status_line_imports_only_the_allowed_closure_and_no_rules(stage):
     assert done.stdout.startswith("ralphloop demo · 0/1 done · iteration 2/")
     own, foreign = split(set(done.stderr.split()))
     assert foreign <= closure(*ALLOWED)
-    assert not own & {"ralphloop.hook.stop", "ralphloop.domain.decide", "ralphloop.hook.checks"}
+    assert not own & {
+        "ralphloop.hook.answer",
+        "ralphloop.hook.stop",
+        "ralphloop.domain.decide",
+        "ralphloop.hook.checks",
+    }
 
 
 def test_a_changed_module_makes_the_bundle_stale(stage):

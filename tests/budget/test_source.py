@@ -39,6 +39,8 @@ EXCEPTIONS = {
     ("hook/spending.py", "ralphloop.agents.models", "count"): "only where a budget was set",
     ("hook/spending.py", "ralphloop.agents.usage", "count"): "only where a budget was set",
     ("hook/spending.py", "ralphloop.agents.usage", "fullness"): "only where a supervisor drives the session",
+    ("hook/belongings.py", "ralphloop.evidence", "public"): "only where stops are recorded",
+    ("hook/recording.py", "ralphloop.version", "_facts"): "only where stops are recorded",
     ("hook/announce.py", "subprocess", "_start_on_windows"): "only for a notice, on Windows",
     ("hook/launch.py", "gc", ""): "built in; switched off",
     ("hook/launch.py", "marshal", ""): "built in; reads the bundle",

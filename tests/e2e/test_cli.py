@@ -201,7 +201,7 @@ def _begin_with_checks(project: Project) -> None:
 
 
 # These have tests of their own: a show, a proof or a run in the client, steps that need one another.
-APART = ("demo", "doctor", "notify", "run", "specum", "speckit")
+APART = ("conformance", "demo", "doctor", "notify", "run", "specum", "speckit")
 
 
 @pytest.mark.parametrize(("command", "line"), [e for e in _examples() if e[0] not in APART])

@@ -31,6 +31,7 @@ def test_wheel_holds_what_is_not_python(wheel: Path) -> None:
         "ralphloop/hook/guard.sh",
         "ralphloop/cli/templates/RALPH_PROMPT.md",
         "ralphloop/py.typed",
+        "ralphloop/testing/conformance/data/cases/none/no-list.toml",
     ):
         assert needed in names
 
@@ -44,16 +45,26 @@ def test_wheel_needs_what_contributing_gives_a_reason_for(wheel: Path) -> None:
     assert all(f"| {name}" in reasons for name in needed)
 
 
-def test_demo_runs_from_the_unpacked_wheel(wheel: Path, tmp_path: Path) -> None:
-    """Unpacked with the mode that a zip gives: nothing is executable."""
-    site = tmp_path / "a site"
+def run_unpacked(wheel: Path, folder: Path, *words: str) -> str:
+    """What a command prints, unpacked with the mode that a zip gives: nothing is executable."""
+    site = folder / "a site"
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(site)
-    env = {"HOME": str(tmp_path), "PATH": os.environ["PATH"], "PYTHONPATH": str(site)}
+    env = {"HOME": str(folder), "PATH": os.environ["PATH"], "PYTHONPATH": str(site)}
     base = Path(sys.base_prefix) / "bin" / "python3"
     done = subprocess.run(
-        [str(base), "-m", "ralphloop", "demo", "--fast"],
-        cwd=tmp_path, env=env, capture_output=True, text=True, check=False, timeout=100,
+        [str(base), "-m", "ralphloop", *words],
+        cwd=folder, env=env, capture_output=True, text=True, check=False, timeout=100,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "outcome         complete" in done.stdout
+    return done.stdout
+
+
+def test_demo_runs_from_the_unpacked_wheel(wheel: Path, tmp_path: Path) -> None:
+    assert "outcome         complete" in run_unpacked(wheel, tmp_path, "demo", "--fast")
+
+
+def test_the_conformance_suite_runs_from_the_unpacked_wheel(wheel: Path, tmp_path: Path) -> None:
+    """Its cases are in the wheel, and the hook is the one that `install` would register."""
+    told = run_unpacked(wheel, tmp_path, "conformance", "--only", "*/another-session.toml")
+    assert "all               2        0        0        2" in told

@@ -14,20 +14,29 @@ from ralphloop.cli.output import say, say_json
 from ralphloop.domain.answer import Decision
 from ralphloop.domain.model import LAYOUTS, StopEvent
 from ralphloop.hook import claim, find, wire
-from ralphloop.hook.stop import Stop, loop_of
+from ralphloop.hook.answer import loop_of
+from ralphloop.hook.stop import Stop
 from ralphloop.store import tasks
 from ralphloop.store.loop import LoopFiles
 
 ALLOW, GO_ON, CHECKS = "allow", "continue", "after the checks"
+TEXTS = ("reason", "systemMessage", "stderr")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", nargs="?", help="a stop event's JSON (default: stdin)")
+    parser.add_argument(
+        "--record", metavar="N|FILE", help="a recorded stop instead: decided again in a scratch folder"
+    )
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.epilog = """\
 examples:
   ralphloop explain stop.json
+  ralphloop explain --record 12
   echo '{"hook_event_name": "Stop", "session_id": "1b2c"}' | ralphloop explain --json
+
+With --record no check is run and nothing in the project is touched; the exit code is 0 if the answer is the
+recorded one, 1 if it is another.
 """
 
 
@@ -38,6 +47,8 @@ class Step(NamedTuple):
 
 class Account:
     """The rules that were asked, in order; the last one decides."""
+
+    stop: type[Stop] = Stop
 
     def __init__(self) -> None:
         self.steps: list[Step] = []
@@ -56,12 +67,19 @@ class Account:
 
 
 def run(args: argparse.Namespace) -> int:
+    if args.record is not None:
+        from ralphloop.cli import explain_record
+
+        return explain_record.run(args)
     account = Account()
-    _consider(_read(args.file), here(writes=False), account)
+    place = here(writes=False)
+    call = find.Call(registration="explain", layouts=LAYOUTS, env=place.env, cwd=place.cwd, writes=False)
+    consider(_read(args.file), place, account, call=call)
+    told = as_json(account)
     if args.json:
-        say_json(_as_json(account))
+        say_json(told)
     else:
-        _tell(account)
+        tell(told)
     return 0
 
 
@@ -74,7 +92,7 @@ def _read(path: str | None) -> bytes:
     return sys.stdin.buffer.read(wire.STDIN_MAX + 1)
 
 
-def _consider(data: bytes, place: Here, account: Account) -> None:
+def consider(data: bytes, place: Here, account: Account, *, call: find.Call) -> None:
     """The rules before a loop's own, each as the hook applies it; the rest is the loop's to decide."""
     payload = wire.payload(data) if len(data) <= wire.STDIN_MAX else None
     if payload is None:
@@ -90,12 +108,11 @@ def _consider(data: bytes, place: Here, account: Account) -> None:
     if wire.is_foreign(payload, place.env):
         return account.ask("client", "allow, untouched: sent by another client")
     account.ask("client", "Claude Code")
-    return _find(event, place, account)
+    return _find(event, place, account, call=call)
 
 
-def _find(event: StopEvent, place: Here, account: Account) -> None:
+def _find(event: StopEvent, place: Here, account: Account, *, call: find.Call) -> None:
     seen = Here(event.cwd, place.env, writes=False) if os.path.isabs(event.cwd) else place
-    call = find.Call(registration="explain", layouts=LAYOUTS, env=place.env, cwd=place.cwd, writes=False)
     known = [loop.record.id for loop in seen.loops(*UNDER_WAY)]
     lists = [source for source in claim.sources(event.cwd, call) if source.enabled]
     if not known and not lists:
@@ -127,9 +144,9 @@ def _decide(event: StopEvent, loop: LoopFiles, call: find.Call, account: Account
     state = loop.load()
     if state is None:
         return account.ask("state", "allow, silent: its loop.json is lost in both places")
-    if state.served[1:]:
+    if state.served[1:] and not call.writes:
         call.registration = state.served[1]  # as the registration that serves this loop
-    stop = Stop(event, loop, call=call)
+    stop = account.stop(event, loop, call=call)
     answer = stop.decide()
     account.decision = answer if isinstance(answer, Decision) else None
     for rule, said in stop.trace:
@@ -147,26 +164,23 @@ def commands_to_run(loop: LoopFiles) -> list[str]:
     return list(dict.fromkeys(text for task in listed.tasks if task.done for text in task.verify))
 
 
-def _tell(account: Account) -> None:
-    for number, step in enumerate(account.steps, 1):
-        mark = "  <- decides" if number == len(account.steps) else ""
-        say(f"{number:>2}  {step.rule:<20}  {step.said}{mark}")
-    said = account.decision
-    say("", f"decision: {account.verdict}" + (f" with {said.task}" if said is not None and said.task else ""))
-    if account.pending:
-        say(f"checks: {account.pending}")
-    for label, text in (_texts(said) if said is not None else {}).items():
-        if text:
-            say(f"{label}:", *("  " + row for row in text.split("\n")))
+def tell(account: Mapping[str, Any]) -> None:
+    """The account in lines."""
+    for number, step in enumerate(account["rules"], 1):
+        mark = "  <- decides" if step["decides"] else ""
+        say(f"{number:>2}  {step['rule']:<20}  {step['said']}{mark}")
+    say("", f"decision: {account['decision']}" + (f" with {account['task']}" if account["task"] else ""))
+    if account["checks"]:
+        say(f"checks: {account['checks']}")
+    for label in TEXTS:
+        if account[label]:
+            say(f"{label}:", *("  " + row for row in account[label].split("\n")))
 
 
-def _texts(decision: Decision) -> Mapping[str, str]:
-    return {"reason": decision.reason, "systemMessage": decision.message, "stderr": decision.stderr}
-
-
-def _as_json(account: Account) -> dict[str, Any]:
+def as_json(account: Account) -> dict[str, Any]:
     last = len(account.steps) - 1
     said = account.decision
+    texts = (said.reason, said.message, said.stderr) if said is not None else ("", "", "")
     return {
         "loop": account.loop.record.id if account.loop is not None else None,
         "rules": [
@@ -175,5 +189,6 @@ def _as_json(account: Account) -> dict[str, Any]:
         ],
         "decision": account.verdict,
         "task": said.task if said is not None else "",
-        **(_texts(said) if said is not None else {"reason": "", "systemMessage": "", "stderr": ""}),
+        "checks": account.pending,
+        **dict(zip(TEXTS, texts, strict=True)),
     }

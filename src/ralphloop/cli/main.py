@@ -13,6 +13,7 @@ from typing import NoReturn, Protocol
 
 from ralphloop.cli.errors import UserError
 from ralphloop.cli.output import complain
+from ralphloop.domain.plain import plain
 from ralphloop.store import files, shelf
 from ralphloop.version import VERSION
 
@@ -43,12 +44,17 @@ COMMANDS = {
     "report": ("ralphloop.cli.report", "tell what a loop did, task by task"),
     "log": ("ralphloop.cli.log", "show every decision of a loop and why"),
     "explain": ("ralphloop.cli.explain", "show how a stop would be decided, rule by rule"),
+    "record": (
+        "ralphloop.cli.record",
+        "keep the stops of this project, to explain them or make cases of them",
+    ),
     "config": ("ralphloop.cli.config", "show every setting and where it comes from"),
     "notify": ("ralphloop.cli.notify", "tell you where a loop stands, as its end would, or try that out"),
     "demo": ("ralphloop.cli.demo", "watch a scripted agent work through three tasks"),
     "install": ("ralphloop.cli.install", "register the hooks in the client's settings"),
     "uninstall": ("ralphloop.cli.uninstall", "take back what install wrote"),
     "doctor": ("ralphloop.cli.doctor", "find out whether a loop would run here, and prove it"),
+    "conformance": ("ralphloop.cli.conformance", "play the public cases against a Stop hook, ours or any"),
     "statusline": (
         "ralphloop.cli.statusline",
         "one line about this session's loop, for the client to show",
@@ -78,6 +84,13 @@ class Command(Protocol):
 
     @staticmethod
     def run(args: argparse.Namespace) -> int: ...
+
+
+class Parser(argparse.ArgumentParser):
+    """Repeats nothing to a terminal that it would obey."""
+
+    def error(self, message: str) -> NoReturn:
+        super().error(plain(message))
 
 
 class PromptParser(argparse.ArgumentParser):
@@ -134,7 +147,7 @@ def _typed_argv(words: list[str]) -> list[str]:
     return [*words, *typed.argv(said.text, options, **ways)]
 
 
-def run(argv: list[str], *, kind: type[argparse.ArgumentParser] = argparse.ArgumentParser) -> int:
+def run(argv: list[str], *, kind: type[argparse.ArgumentParser] = Parser) -> int:
     """Run one command; `status` if none is named."""
     argv = argv or ["status"]
     if argv[0] in INTERNAL:
@@ -157,7 +170,7 @@ def _load(module: str) -> Command:
 
 
 def _parsers(
-    chosen: str, command: Command | None, *, kind: type[argparse.ArgumentParser] = argparse.ArgumentParser
+    chosen: str, command: Command | None, *, kind: type[argparse.ArgumentParser] = Parser
 ) -> tuple[argparse.ArgumentParser, argparse.ArgumentParser]:
     """The whole command line's parser, and the chosen command's, whose usage an error shows."""
     parser = kind(

@@ -23,7 +23,7 @@ LEFT_OUT = ("launch.py", "bundle.py")
 def write(folder: str) -> None:
     """Put the bundle where the interpreter keeps its own byte code."""
     target = os.path.join(folder, "__pycache__")
-    os.makedirs(target, exist_ok=True)
+    os.makedirs(target, mode=0o755, exist_ok=True)  # whoever can write there decides what runs
     name = "hook.%s.bundle" % sys.implementation.cache_tag
     files.write_bytes(os.path.join(target, name), build(folder))
 

@@ -13,9 +13,10 @@ from ralphloop.tasklists.registry import own_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Mapping, Optional
+    from typing import Any, Mapping, Optional
 
     from ralphloop.domain.model import StopEvent
+    from ralphloop.hook.recording import Tape
     from ralphloop.tasklists.source import Source
 
 
@@ -81,8 +82,32 @@ def owned(event: StopEvent, call: Call) -> Optional[LoopFiles]:
     return loop if loop is not None and call.serves(loop) else None
 
 
+def tape(
+    payload: Mapping[str, Any], event: StopEvent, *, call: Call, mine: Optional[LoopFiles]
+) -> Optional[Tape]:
+    """What keeps this stop for later, if the person wants that: in the project of the session's loop, or in
+    the nearest one. A registration that does not serve the loop has nothing to tell."""
+    if mine is not None and not call.serves(mine):
+        return None
+    shelves = [mine.shelf] if mine else [Shelf(root, call.env) for root in roots(event.cwd, call.env)]
+    for here in shelves:
+        if here.records_stops:
+            try:
+                from ralphloop.hook.recording import Tape
+            except ImportError:  # half a package, in the middle of an update
+                return None
+            return Tape(payload, event, call=call, here=here, loop=mine)
+    return None
+
+
 def locate(name: str, root: str, env: Mapping[str, str]) -> list[Source]:
     """The lists of one layout at one place, without those whose files lead out of the project."""
-    found = layout_of(name).locate(root, env=env, read=files.read_quietly, names=files.names)
+
+    def read(path: str) -> Optional[str]:
+        """Pointers and settings, too, say nothing if a link leads to them."""
+        text = files.read_quietly(path)
+        return None if text is None or files.leads_out(path, root) else text
+
+    found = layout_of(name).locate(root, env=env, read=read, names=files.names)
     free = name == FEATURES and bool(env.get("RALPH_LOOP_DIR"))
     return [source for source in found if free or files.inside(own_file(source), root)]

@@ -15,8 +15,8 @@ sys.modules["ralphloop"] = _package
 try:
     _bundle = _folder + "/__pycache__/hook." + str(sys.implementation.cache_tag) + ".bundle"
     _file = open(_bundle, "rb", buffering=0)  # noqa: SIM115 - read from until the process ends
-    _index = marshal.loads(_file.read(int.from_bytes(_file.read(4), "little")))
-    exec(_index["finder"], {"file": _file, "index": _index, "folder": _folder})
+    _index = marshal.loads(_file.read(int.from_bytes(_file.read(4), "little")))  # noqa: S302 - written beside our source
+    exec(_index["finder"], {"file": _file, "index": _index, "folder": _folder})  # noqa: S102 - see above
     from ralphloop.hook.main import main
 
     _bundled = True

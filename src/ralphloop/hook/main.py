@@ -58,7 +58,7 @@ def dispatch(payload: dict[str, Any], call: Call) -> str:
     # A status line's payload names no event either, and must not be taken for a stop.
     event = payload.get("hook_event_name", "" if "workspace" in payload else "Stop")
     if event == "Stop":
-        from ralphloop.hook.stop import stop
+        from ralphloop.hook.answer import stop
 
         return stop(payload, call)
     if event in SESSION_EVENTS:
@@ -134,6 +134,6 @@ def _report(error: Exception) -> None:
         folder = shelf.home(os.environ)
         files.make_folder(folder)
         lines = traceback.format_exception(type(error), error, error.__traceback__)
-        files.append(os.path.join(folder, "errors.log"), "".join(lines))
+        files.append(os.path.join(folder, "errors.log"), "".join(lines), most=files.LOG_MAX)
     except OSError:
         pass

@@ -30,7 +30,7 @@ def commands(text: str) -> Iterator[tuple[int, list[str], list[str]]]:
         else:
             yield depth, words, targets
             words, targets, before = [], [], ""
-            depth = max(0, depth + (token == "(") - (token == ")"))
+            depth = max(0, depth + (token == "(") - (token == ")"))  # noqa: S105 - a bracket, no password
     yield depth, words, targets
 
 

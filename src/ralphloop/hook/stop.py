@@ -1,31 +1,30 @@
-"""One stop from payload to answer: find the loop, read, decide, write."""
+"""One stop of a loop's owner: what is read for it, and what the rules make of that."""
 
 from __future__ import annotations
 
-import sys
 import time
 
 from ralphloop.domain.answer import Decision
 from ralphloop.domain.decide import decide
 from ralphloop.domain.model import (
-    COMPLETE,
+    ARMED,
     ENDED,
     FEATURES,
+    RUNNING,
     SET_ASIDE,
     STALLED,
     status_word,
 )
 from ralphloop.domain.situation import Situation
-from ralphloop.hook import find, transcript, wire
+from ralphloop.hook import find, transcript
 from ralphloop.hook.words import client_cap, words_for
 from ralphloop.store import tasks
-from ralphloop.store.lock import BusyError
 from ralphloop.store.loop import CANCEL, iso, obey
 from ralphloop.tasklists.registry import own_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Mapping, Optional, Union
+    from typing import Optional, Union
 
     from ralphloop.domain.answer import Need
     from ralphloop.domain.limits import Spent
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
     from ralphloop.evidence.prove import Prover
     from ralphloop.store.loop import LoopFiles
 
+DISK = (5, 13, 27, 28, 30, 122)  # errors of the disk itself: EIO, EACCES, EFBIG, ENOSPC, EROFS, EDQUOT
 LAG_S = 0.6  # the client may write the end of a turn up to this long after it calls the hook
 
 
@@ -105,8 +105,17 @@ class Stop:
 
     def _is_owners(self, state: LoopState) -> bool:
         """While checks ran without the lock, the loop may have become another session's."""
-        is_bound = self.loop.writes  # one that is only explained was bound on paper
-        return self.event.session is None or not is_bound or state.owner == self.event.session
+        session, is_bound = self.event.session, self.loop.writes  # one that is only explained: on paper
+        if session is None or not is_bound or state.owner == session:
+            return True
+        known = self.loop.shelf.owned_by(session)
+        if known is None or known.id != self.loop.record.id:
+            return False
+        # The record says so, and whoever wrote it was killed before the state did.
+        state.owner = session
+        if state.state == ARMED:
+            state.state, state.seen_at = RUNNING, time.time()
+        return True
 
     def _serves(self, state: LoopState) -> bool:
         """Of two registrations, the one that answers a prompt's first stop answers all of them."""
@@ -209,6 +218,8 @@ class Stop:
             try:
                 repair.restore(self.loop)
             except OSError as error:
+                if error.errno in DISK:
+                    raise  # no reason to end the loop: the next stop tries again
                 self.notes[-1] = "%s cannot be restored: %s." % (path, error)
         if need.set_aside:
             self._set_aside(need.set_aside, need.why, state)
@@ -238,115 +249,3 @@ def _on_request(answer: Decision, request: str, who: str) -> Decision:
     """A cancel or pause that came while this stop was being decided wins over its answer."""
     obey(answer.loop, request, who)
     return Decision(answer.loop, rule="request", status=status_word(answer.loop.outcome))
-
-
-def stop(payload: Mapping[str, Any], call: find.Call) -> str:
-    """The text for the client; empty lets it stop in silence."""
-    if wire.is_subagent(payload) or wire.is_foreign(payload, call.env) or wire.is_check(call.env):
-        return ""
-    try:
-        decided = decision_on(wire.stop_event(payload, cwd=call.cwd), call)
-        return "" if decided is None else _answer(*decided)
-    except OSError as error:
-        return wire.notice("ralphloop: cannot write (%s), so the stop is allowed." % error)
-    except BusyError:
-        return ""
-
-
-def loop_of(event: StopEvent, call: find.Call) -> Optional[LoopFiles]:
-    """The loop that this stop is about; for a session that owns none, perhaps one that becomes its own."""
-    mine = find.held(event, call)
-    if mine is not None:
-        return mine if call.serves(mine) else None
-    from ralphloop.hook import claim
-
-    return claim.for_stop(event, call)
-
-
-def decision_on(event: StopEvent, call: find.Call) -> Optional[tuple[Decision, LoopFiles]]:
-    """Decide, write it down, and do what follows from it; None if this stop is nobody's."""
-    loop = loop_of(event, call)
-    if loop is None:
-        return None
-    now = Stop(event, loop, call=call)
-    while True:
-        try:
-            with loop.lock():
-                decision = now.decide()
-                if isinstance(decision, Decision) and decision.writes:
-                    write(now, decision)
-        except BusyError:
-            loop.journal("busy", session=event.session, by=call.registration)
-            return None
-        if decision is None:
-            return None
-        if isinstance(decision, Decision):
-            break
-        assert now.checks is not None, "a stop that writes plans its checks"
-        now.checks.run()
-    _follow_up(now, decision)
-    return decision, loop
-
-
-def _follow_up(now: Stop, decision: Decision) -> None:
-    """Tell the person, and commit; the lock is let go."""
-    loop, call = now.loop, now.call
-    if decision.writes and decision.loop.outcome:
-        from ralphloop.hook.announce import announce
-
-        announce(loop, decision.loop, call.env, before=now.before)
-    if decision.writes and loop.writes and loop.record.supervision and loop.record.supervision.branch:
-        from ralphloop.hook import commits
-
-        commits.make(loop, now.event, decision=decision, env=call.env)
-
-
-def _answer(decision: Decision, loop: LoopFiles) -> str:
-    if decision.stderr and sys.stderr is not None:
-        sys.stderr.write(decision.stderr + "\n")
-    return wire.answer(decision, as_context=loop.record.continue_with == "context")
-
-
-def write(now: Stop, decision: Decision) -> None:
-    """Put the decision on disk before anybody hears of it."""
-    loop, state, event = now.loop, decision.loop, now.event
-    if decision.status and now.work is not None:
-        _show(now, decision, now.work)
-    if decision.blocks:
-        loop.save(state)
-    else:
-        loop.rest(state)
-    loop.journal(
-        "stop",
-        decision="continue" if decision.blocks else "allow",
-        rule=decision.rule,
-        state=state.state,
-        outcome=state.outcome,
-        detail=state.detail,
-        iteration=state.iteration,
-        task=decision.task,
-        claimed=now.claims,
-        refused=decision.refused,
-        proven=now.checks.results.proven if now.checks is not None else [],
-        session=event.session,
-        prompt=event.prompt,
-        active=event.active,
-        by=now.call.registration,
-    )
-    if decision.handover:
-        loop.journal("handover", session=event.session, why=decision.handover, task=decision.task)
-    said = state.outcome or ("continue with " + decision.task if decision.blocks else state.state)
-    who = "session=%s active=%s" % (event.session, event.active)
-    loop.log("stop %s iteration=%d: %s" % (who, state.iteration, said))
-
-
-def _show(now: Stop, decision: Decision, work: Worklist) -> None:
-    """Bring the files that people and plugins read up to date."""
-    record, state = now.loop.record, decision.loop
-    tasks.show(record, state, work, status=decision.status)
-    if record.layout != FEATURES:
-        from ralphloop.hook import spec_folder
-
-        spec_folder.tidy(record, now=time.time())
-        if state.outcome == COMPLETE and work.epic:
-            spec_folder.close_epic(record, work.epic)

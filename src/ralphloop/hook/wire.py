@@ -12,8 +12,9 @@ if TYPE_CHECKING:
 
     from ralphloop.domain.answer import Decision
 
-# Everything that a terminal obeys, but for the line end and the tab.
-_UNSAFE = dict.fromkeys((*range(9), *range(11, 32), *range(127, 160)), "�")
+# Everything that a terminal obeys, but for the line end and the tab, and what turns the reading direction.
+_TURNS = (0x61C, 0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2066, 0x206A))
+_UNSAFE = dict.fromkeys((*range(9), *range(11, 32), *range(127, 160), *_TURNS), "�")
 
 STDIN_MAX = 64 * 1024 * 1024
 # Clients that read Claude Code's settings and are not Claude Code (facts on other agents).

@@ -9,8 +9,8 @@ import pytest
 
 from ralphloop.domain.model import FEATURES, LAYOUTS, SPECUM, StopEvent
 from ralphloop.hook import claim, find
+from ralphloop.hook.answer import loop_of
 from ralphloop.hook.find import Call
-from ralphloop.hook.stop import loop_of
 from ralphloop.store import arming, files
 from ralphloop.store.shelf import ARMED, OWNED, Shelf
 from ralphloop.tasklists.source import Source

@@ -1,0 +1,118 @@
+"""The command `conformance`: play the public cases against a Stop hook, ours or any other."""
+
+from __future__ import annotations
+
+import argparse
+import fnmatch
+import os
+import shlex
+from pathlib import Path
+
+from ralphloop.cli.errors import UserError
+from ralphloop.cli.output import complain, say, say_json, show_progress
+from ralphloop.domain.model import LAYOUTS
+from ralphloop.testing.conformance import hook as hooks
+from ralphloop.testing.conformance import suite, tally
+from ralphloop.testing.conformance.case import Case, CaseError, find
+from ralphloop.testing.conformance.hook import Hook
+from ralphloop.testing.conformance.play import FAILED, Result
+
+USAGE = 2
+NO_CASES = (
+    "the cases are not part of this installation; get the folder `conformance` of the repository and name it "
+    "with --cases DIR"
+)
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--hook", metavar="CMD", help="the hook's command line (default: our own hook)")
+    parser.add_argument(
+        "--layout", action="append", choices=LAYOUTS, help="a layout that the hook serves (default: all)"
+    )
+    parser.add_argument(
+        "--events", metavar="NAME,…", default="", help="events that the hook serves beside Stop"
+    )
+    parser.add_argument("--tool", metavar="CMD", default="", help="the command line of the hook's own tool")
+    parser.add_argument("--cases", metavar="DIR", type=Path, help="another folder of `cases` and `projects`")
+    parser.add_argument("--only", metavar="GLOB", action="append", help="only files that this names")
+    parser.add_argument("--jobs", metavar="N", type=int, default=0, help="cases side by side")
+    parser.add_argument("--list", action="store_true", help="only name the cases")
+    parser.add_argument("--keep", action="store_true", help="leave the folders of failed cases")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="print JSON")
+    form.add_argument("--junit", metavar="FILE", type=Path, help="also write JUnit's XML")
+    parser.epilog = """\
+examples:
+  ralphloop conformance
+  ralphloop conformance --only 'features/*' --keep
+  ralphloop conformance --hook 'bash my-hook.sh' --layout features
+  ralphloop conformance --hook 'node hook.js' --layout specum --json
+
+exit codes: 0 all passed, 1 some failed, 2 wrong usage
+"""
+
+
+def run(args: argparse.Namespace) -> int:
+    try:
+        cases = _chosen(find(_folder(args.cases)), args.only or [])
+    except CaseError as error:
+        raise UserError(f"{error}.") from None
+    if not cases:
+        complain("no case has such a name; `ralphloop conformance --list` shows them all.")
+        return USAGE
+    if args.list:
+        for case in cases:
+            say(f"{case.file}: {case.title} ({', '.join(case.stands_for)})")
+        return 0
+    hook = _hook(args)
+    jobs = args.jobs if args.jobs > 0 else 2 * (os.cpu_count() or 1)
+    progress = _Progress(len(cases))
+    results = suite.play_all(cases, hook, jobs=jobs, keep=args.keep, told=progress.told)
+    show_progress("")
+    _show(results, args)
+    return 1 if any(each.result == FAILED for each in results) else 0
+
+
+def _folder(named: Path | None) -> Path:
+    found = named or suite.folder()
+    if found is None:
+        raise UserError(NO_CASES + ".")
+    return found.resolve()
+
+
+def _chosen(cases: list[Case], globs: list[str]) -> list[Case]:
+    return [case for case in cases if not globs or any(fnmatch.fnmatch(case.file, glob) for glob in globs)]
+
+
+def _hook(args: argparse.Namespace) -> Hook:
+    layouts = tuple(dict.fromkeys(args.layout or LAYOUTS))
+    path = os.environ.get("PATH", os.defpath)
+    if args.hook is None:
+        return hooks.own(layouts=layouts, path=path)
+    events = [event.strip() for event in args.events.split(",") if event.strip()]
+    tool = shlex.split(args.tool)
+    return hooks.foreign(args.hook, layouts=layouts, events=events, tool=tool, path=path)
+
+
+def _show(results: list[Result], args: argparse.Namespace) -> None:
+    if args.junit:
+        args.junit.write_bytes(tally.as_junit(results))
+    if args.json:
+        say_json(tally.as_json(results))
+        return
+    say(*tally.as_table(results))
+
+
+class _Progress:
+    """How far it is, on a terminal."""
+
+    def __init__(self, total: int) -> None:
+        self._total = total
+        self._done = 0
+        self._failed = 0
+
+    def told(self, result: Result) -> None:
+        self._done += 1
+        self._failed += result.result == FAILED
+        failed = f", {self._failed} failed" if self._failed else ""
+        show_progress(f"{self._done} of {self._total}{failed}")

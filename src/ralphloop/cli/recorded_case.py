@@ -1,0 +1,196 @@
+"""A recorded stop as a case of the conformance suite: the same values, and their text as TOML."""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from ralphloop.cli import toml_text
+from ralphloop.domain.model import PLUGINS
+from ralphloop.domain.plain import plain
+from ralphloop.evidence.mask import MASKED
+from ralphloop.hook.belongings import HOME, ROOT
+from ralphloop.testing.conformance.answer import Answer
+from ralphloop.testing.conformance.scene import BYTES
+
+LOG = ".claude/projects/recorded/session.jsonl"  # where a case has the transcript, below the home
+SHORTEST_ID = 16  # a shorter session id might stand in any text
+# What a case's payload has by itself, so that it must be told to leave out.
+USUAL = (
+    "session_id", "transcript_path", "cwd", "prompt_id", "permission_mode", "hook_event_name", "effort",
+    "background_tasks", "session_crons", "stop_hook_active", "last_assistant_message",
+)  # fmt: skip
+_OWNED = re.compile(r"/@ralph/owned/(?P<session>[^/%]+)\.json$")
+
+
+class Said(NamedTuple):
+    """A hook's answer in its parts."""
+
+    blocks: bool
+    reason: str
+    message: str
+    context: str
+    stderr: str
+
+    @classmethod
+    def of(cls, answer: Mapping[str, Any]) -> Said:
+        said = Answer(0, str(answer["stdout"]), str(answer["stderr"]), duration_ms=0.0)
+        return cls(said.blocks, said.text("reason"), said.text("systemMessage"), said.context, said.stderr)
+
+
+def as_case(record: Mapping[str, Any], *, title: str = "") -> dict[str, Any]:
+    """The values of a case that lays out what the record holds and expects what was answered."""
+    named = named_sessions(record)
+    known = _renamed(dict(record), named)
+    home = {path: _unread(path, text) for path, text in known["home"].items()}
+    home[LOG] = known["transcript"]["new"]
+    files = {path: _unread(path, text) for path, text in known["files"].items()}
+    step = _step(known)
+    if step.get("cwd") and not any(path.startswith(step["cwd"] + "/") for path in files):
+        files[step["cwd"] + "/.keep"] = ""
+    return {
+        "title": title or f"The stop of {known['at']} is answered as it was recorded",
+        "stands_for": ["spec 4"],
+        "layout": known["layout"],
+        "needs": ["ralphloop"],
+        "recorded_at": known["at"],
+        "owner": "",
+        "files": _bytes_kept(files),
+        "home": _bytes_kept(home),
+        "step": [step],
+    }
+
+
+def named_sessions(record: Mapping[str, Any]) -> dict[str, str]:
+    """Session id -> the mark that stands for it; A is the one that stopped."""
+    own = record["session"] or ""
+    others = [found["session"] for path in record["home"] if (found := _OWNED.search(path))]
+    wanted = [one for one in dict.fromkeys([own, *sorted(others)]) if len(one) >= SHORTEST_ID]
+    letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+    if own not in wanted:
+        letters = letters[1:]
+    return {one: f"@{letter}@" for one, letter in zip(wanted, letters, strict=False)}
+
+
+def _renamed(value: Any, named: Mapping[str, str]) -> Any:
+    if isinstance(value, str):
+        for session, mark in named.items():
+            value = value.replace(session, mark)
+        return value
+    if isinstance(value, Mapping):
+        return {_renamed(key, named): _renamed(item, named) for key, item in value.items()}
+    return [_renamed(item, named) for item in value] if isinstance(value, list) else value
+
+
+def answered(record: Mapping[str, Any]) -> Said:
+    """The recorded answer, with marks for sessions."""
+    return Said.of(_renamed(record["answer"], named_sessions(record)))
+
+
+def _unread(path: str, text: str) -> str:
+    """A loop's state must not say that a part of the transcript was read: the case has only what was new."""
+    return re.sub(r'("transcript_end": )\d+', r"\g<1>0", text) if path.endswith("/loop.json") else text
+
+
+def _bytes_kept(files: Mapping[str, str]) -> dict[str, str]:
+    return {path: _as_text(text) for path, text in files.items()}
+
+
+def _as_text(text: str) -> str:
+    """The text as a case can hold it: it would lose a line break at its start, and has no bytes that are no
+    UTF-8."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return BYTES + base64.b64encode(text.encode("utf-8", "surrogateescape")).decode()
+    return "\n" + text if text.startswith("\n") else text
+
+
+def _step(known: Mapping[str, Any]) -> dict[str, Any]:
+    payload = {key: value for key, value in known["payload"].items() if value is not None}
+    payload["transcript_path"] = f"{HOME}/{LOG}"
+    step: dict[str, Any] = {"calls": [], "payload": payload}
+    without = [name for name in USUAL if name not in payload]
+    cwd = str(payload.get("cwd", ROOT))
+    if without:
+        step["without"] = without
+    if cwd.startswith(ROOT + "/"):
+        step["cwd"] = cwd[len(ROOT) + 1 :]
+    env = {name: value for name, value in known["env"].items() if name != "CLAUDE_CODE_SESSION_ID"}
+    if env.get("CLAUDE_PROJECT_DIR") == ROOT:
+        del env["CLAUDE_PROJECT_DIR"]
+    if env:
+        step["env"] = env
+    if known["registration"] != PLUGINS.get(known["layout"]):
+        step["registration"] = known["registration"]
+    step["expect"] = _expectation(known)
+    return step
+
+
+def _expectation(known: Mapping[str, Any]) -> dict[str, Any]:
+    said, left_alone = Said.of(known["answer"]), known["left_alone"]
+    if known["answer"]["broken"]:
+        return {}
+    found: dict[str, Any] = {"answer": _kind(said)}
+    texts = {
+        "reason_has": said.reason.partition("\n")[0],
+        "message_has": said.message,
+        "context_has": said.context.partition("\n")[0],
+        "stderr_has": said.stderr,
+    }
+    for key, text in texts.items():
+        steady = _steady(text, known["command"])
+        if steady:
+            found[key] = [steady]
+    if left_alone and found["answer"] == "silent":
+        found["unchanged"] = ["**"]
+    return found
+
+
+def _kind(said: Said) -> str:
+    if said.blocks:
+        return "block"
+    if said.message:
+        return "message"
+    return "allow" if said.stderr or said.context else "silent"
+
+
+def _steady(text: str, command: str) -> str:
+    """The part that does not tell where the program lies, nor hides a secret."""
+    known = text.partition(command)[0] if command != "ralphloop" else text
+    return known.partition(MASKED)[0].strip()
+
+
+HEAD = """\
+# A recorded stop (ralphloop {version}). The files and the transcript are as they were before it, with marks
+# for paths and sessions, without known secrets; read it before you publish it. `expect` is what was answered
+# then: if that was wrong, write there what should have come out, give the case a title that says it, and
+# name in `stands_for` the clause behind it.
+"""
+
+
+def text_of(case: Mapping[str, Any], record: Mapping[str, Any]) -> str:
+    """The case as a file."""
+    parts = [HEAD.format(version=record["version"])]
+    for path, why in record["left_out"].items():
+        parts.append(f"# Not in the record: {_line(path)} ({_line(why)}).\n")
+    if record["checks"]:
+        parts.append("# Checks ran at this stop. In a case no check is approved, so none runs.\n")
+    if record["seen"]:
+        parts.append(
+            "# The loop had seen its task file as it was. In a case every file is new, which is progress.\n"
+        )
+    tables = ("files", "home", "step")
+    parts += [toml_text.row(key, value) for key, value in case.items() if key not in tables]
+    for table in ("files", "home"):
+        rows = [f"{toml_text.bare(path)} = {toml_text.long(text)}\n" for path, text in case[table].items()]
+        parts.append(f"\n[{table}]\n" + "".join(rows))
+    for step in case["step"]:
+        parts.append("\n[[step]]\n" + toml_text.table(step, "step"))
+    return "".join(parts)
+
+
+def _line(text: str) -> str:
+    return plain(text.replace("\n", " "))

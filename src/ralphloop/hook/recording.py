@@ -1,0 +1,175 @@
+"""Keeps a stop with all that decided it, where the person has switched that on; whatever fails in here, the
+stop's answer stays what it is."""
+
+from __future__ import annotations
+
+import time
+
+from ralphloop.domain.jsontext import render
+from ralphloop.hook import excerpt
+from ralphloop.hook.belongings import Belongings
+from ralphloop.hook.words import command
+from ralphloop.store import files, records
+from ralphloop.store.lock import BusyError
+from ralphloop.store.loop import LoopFiles, iso
+from ralphloop.tasklists.registry import TRUTH
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Callable, Mapping, Optional
+
+    from ralphloop.domain.answer import Decision
+    from ralphloop.domain.model import StopEvent
+    from ralphloop.evidence.prove import Prover
+    from ralphloop.hook.find import Call
+    from ralphloop.store.shelf import Record, Shelf
+
+FORMAT = 1
+FIELD_MOST = 256 * 1024  # of one field of the payload
+# The variables that a decision may look at.
+NAMES = (
+    "CLAUDE_PROJECT_DIR", "CLAUDE_CODE_SESSION_ID", "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP", "RALPH_LOOP_DIR",
+)  # fmt: skip
+# What is kept of the payload of a session that owns nothing here: not what it said, nor what runs for it.
+FIELDS = (
+    "session_id", "transcript_path", "cwd", "prompt_id", "permission_mode", "hook_event_name",
+    "stop_hook_active", "agent_id", "turn_id",
+)  # fmt: skip
+
+
+class Tape:
+    """One stop, from before its decision until its answer."""
+
+    def __init__(
+        self,
+        payload: Mapping[str, Any],
+        event: StopEvent,
+        *,
+        call: Call,
+        here: Shelf,
+        loop: Optional[LoopFiles],
+    ) -> None:
+        self._payload = payload
+        self._event = event
+        self._call = call
+        self._here = here
+        self._loop = loop
+        self._was_owner = loop is not None
+        self._begun, self._at = time.monotonic(), time.time()
+        self._kept: Optional[Belongings] = None
+        self._read_to = 0
+        self._seen = False  # whether the task file is as at the last stop
+        self._rounds: list[dict[str, Any]] = []
+        self._decision: Optional[Decision] = None
+        self._trouble = ""
+        if loop is None:
+            self.take()
+
+    def take(self) -> None:
+        """Read everything as it is before the decision: under the lock of a loop that has an owner."""
+        if self._kept is None:
+            self._try(self._take)
+
+    def _take(self) -> None:
+        found = Belongings(self._here, self._event, self._call)
+        if self._loop is not None:
+            found.add_loop(self._loop)
+            state = self._loop.load()
+            if state is not None:
+                self._read_to = state.transcript_end
+                self._seen = state.files_seen == files.signature(_task_file(self._loop.record))
+        else:
+            found.add_all()
+        self._kept = found
+
+    def checked(self, checks: Prover) -> None:
+        """One run of checks is over."""
+        verdicts = {task: list(verdict) for task, verdict in checks.verdicts.items()}
+        self._rounds.append({"verdicts": verdicts, "trouble": checks.results.trouble})
+
+    def decided(self, decision: Decision, loop: LoopFiles) -> None:
+        self._decision, self._loop = decision, loop
+
+    def keep(self, said: Optional[str], aside: str) -> None:
+        """Write the record; `said` is None where a bug of ours left no answer."""
+        took_ms = round((time.monotonic() - self._begun) * 1000, 1)
+        self.take()
+        self._try(lambda: self._keep(said, aside, took_ms=took_ms))
+        if self._trouble and self._loop is not None:
+            self._try(lambda: self._log(self._trouble))
+
+    def _keep(self, said: Optional[str], aside: str, *, took_ms: float) -> None:
+        kept = self._kept
+        if kept is None or (self._loop is None and not kept.concerns_a_loop):
+            return
+        answer = {"stdout": said or "", "stderr": aside, "broken": said is None}
+        facts = {"answer": answer, "duration_ms": took_ms, **self._facts(kept)}
+        records.keep(self._here, self._loop.record.id if self._loop else records.NOBODY, kept.public(facts))
+
+    def _facts(self, kept: Belongings) -> dict[str, Any]:
+        from ralphloop.version import VERSION
+
+        env, loop = self._call.env, self._loop
+        return {
+            "format": FORMAT,
+            "version": VERSION,
+            "at": iso(self._at),
+            "loop": loop.record.id if loop is not None else "",
+            "layout": loop.record.layout if loop is not None else kept.layout,
+            "left_alone": loop is None,
+            "session": self._event.session,
+            "registration": self._call.registration,
+            "layouts": list(self._call.layouts),
+            "plugin": bool(env.get("CLAUDE_PLUGIN_ROOT")),
+            "command": command(env),
+            "env": {name: env[name] for name in NAMES if name in env},
+            "payload": self._public_payload(kept),
+            "transcript": self._transcript(kept),
+            "files": kept.files,
+            "home": kept.home,
+            "left_out": kept.left_out,
+            "seen": self._seen,
+            "approved": kept.approved(),
+            "checks": self._rounds,
+            "rule": self._decision.rule if self._decision is not None else "",
+            "task": self._decision.task if self._decision is not None else "",
+            "outcome": self._decision.loop.outcome if self._decision is not None else None,
+        }
+
+    def _public_payload(self, kept: Belongings) -> dict[str, Any]:
+        found = {}
+        for name, value in self._payload.items():
+            if self._loop is None and name not in FIELDS:
+                continue
+            if isinstance(value, (str, list, dict)) and len(render(value)) > FIELD_MOST:
+                kept.left_out["payload/" + name] = "too long"
+            else:
+                found[name] = value
+        return found
+
+    def _transcript(self, kept: Belongings) -> dict[str, Any]:
+        """Of a loop's owner the tail; of a session that became one also what made it so, if that is further
+        up; of any other only whether it could have been one."""
+        path = self._event.transcript
+        if self._loop is None:
+            return {"before": "", "new": excerpt.ownership(path, kept.lists), "skipped": 0}
+        found = excerpt.tail(path, seen=self._read_to)
+        if not self._was_owner and found.skipped:
+            found.new = excerpt.ownership(path, kept.lists) + found.new
+        return {"before": found.before, "new": found.new, "skipped": found.skipped}
+
+    def _log(self, trouble: str) -> None:
+        if self._loop is not None:
+            self._loop.log("stop not recorded: " + trouble)
+
+    def _try(self, work: Callable[[], None]) -> None:
+        try:
+            work()
+        except BusyError:
+            self._trouble = "others keep writing records"
+        except Exception as error:  # the answer must not depend on this
+            self._trouble = "%s: %s" % (type(error).__name__, error)
+
+
+def _task_file(record: Record) -> str:
+    return record.paths[TRUTH[record.layout][-1]]

@@ -1,0 +1,99 @@
+"""The results of a run as a table for people, as JSON, and as JUnit's XML."""
+
+from __future__ import annotations
+
+import textwrap
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any
+from xml.etree import ElementTree
+
+from ralphloop.domain.plain import plain
+from ralphloop.testing.conformance.play import FAILED, PASSED, SKIPPED, Result
+
+KINDS = (PASSED, FAILED, SKIPPED)
+WIDTH = 100
+
+
+def as_json(results: Sequence[Result]) -> dict[str, Any]:
+    counts = Counter(each.result for each in results)
+    return {
+        **{kind: counts[kind] for kind in KINDS},
+        "total": len(results),
+        "cases": [_as_json(each) for each in results],
+    }
+
+
+def _as_json(result: Result) -> dict[str, Any]:
+    return {
+        "file": result.case.file,
+        "title": result.case.title,
+        "layout": result.case.layout,
+        "stands_for": list(result.case.stands_for),
+        "result": result.result,
+        "why": result.why,
+        "duration_ms": round(result.duration_ms, 1),
+    }
+
+
+def as_table(results: Sequence[Result]) -> Iterator[str]:
+    """How many of each layout, every failure with what was expected and seen, and why cases were skipped."""
+    yield f"{'layout':<10}" + "".join(f"{kind:>9}" for kind in (*KINDS, "total"))
+    layouts = sorted({each.case.layout for each in results})
+    for layout in layouts:
+        yield _row(layout, [each for each in results if each.case.layout == layout])
+    if len(layouts) != 1:
+        yield _row("all", results)
+    for each in results:
+        if each.result == FAILED:
+            yield from _failure(each)
+    skipped = Counter(each.why for each in results if each.result == SKIPPED)
+    if skipped:
+        yield ""
+    for why, count in skipped.most_common():
+        yield f"skipped {count}: {why}"
+
+
+def _row(name: str, results: Sequence[Result]) -> str:
+    counts = Counter(each.result for each in results)
+    numbers = [*(counts[kind] for kind in KINDS), len(results)]
+    return f"{name:<10}" + "".join(f"{number:>9}" for number in numbers)
+
+
+def _failure(result: Result) -> Iterator[str]:
+    yield ""
+    yield f"FAILED {result.case.file}"
+    yield f"  {result.case.title} ({', '.join(result.case.stands_for)})"
+    for line in result.why.splitlines():
+        yield from textwrap.wrap(line, WIDTH, initial_indent="  ", subsequent_indent="    ")
+    if result.folder and result.folder.is_dir():
+        yield f"  kept in {result.folder}"
+
+
+def as_junit(results: Sequence[Result]) -> bytes:
+    counts = Counter(each.result for each in results)
+    suite = ElementTree.Element(
+        "testsuite",
+        name="ralphloop conformance",
+        tests=str(len(results)),
+        failures=str(counts[FAILED]),
+        skipped=str(counts[SKIPPED]),
+        errors="0",
+        time=_seconds(sum(each.duration_ms for each in results)),
+    )
+    for each in results:
+        case = ElementTree.SubElement(
+            suite, "testcase", classname=each.case.layout, name=each.case.title, file=each.case.file,
+            time=_seconds(each.duration_ms),
+        )  # fmt: skip
+        if each.result == FAILED:
+            lines = [plain(line) for line in each.why.split("\n")]
+            ElementTree.SubElement(case, "failure", message=lines[0]).text = "\n".join(lines)
+        elif each.result == SKIPPED:
+            ElementTree.SubElement(case, "skipped", message=plain(each.why))
+    ElementTree.indent(suite)
+    return bytes(ElementTree.tostring(suite, encoding="utf-8", xml_declaration=True)) + b"\n"
+
+
+def _seconds(duration_ms: float) -> str:
+    return f"{duration_ms / 1000:.3f}"

@@ -1,0 +1,181 @@
+"""The command `conformance`: what it prints, writes and leaves, for hooks of every kind."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from e2e.client import REPOSITORY
+from e2e.toy_hooks import ALWAYS_ALLOWS, little_hook
+from fakes.patience import eventually
+from ralphloop.testing.conformance.case import find
+from ralphloop.testing.conformance.hook import foreign
+from ralphloop.testing.conformance.play import FAILED, play
+
+ANOTHER = "*/another-session.toml"  # one for each layout of specs
+SLOW = "echo $$ >> {pids}; sleep 300 & echo $! >> {pids}; wait"
+
+
+def argv(*words: str) -> list[str]:
+    return [sys.executable, "-m", "ralphloop", "conformance", *words]
+
+
+def env_of(folder: Path) -> Mapping[str, str]:
+    temporary = folder / "temporary"
+    temporary.mkdir(exist_ok=True)
+    return {"HOME": str(folder), "PATH": os.environ["PATH"], "TMPDIR": str(temporary)}
+
+
+def conformance(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        argv(*words), cwd=folder, env=env_of(folder), capture_output=True, text=True, timeout=110
+    )
+
+
+def test_our_own_hook_passes_and_the_json_has_every_case(tmp_path: Path) -> None:
+    done = conformance(tmp_path, "--only", "none/*", "--only", ANOTHER, "--json")
+    told: dict[str, Any] = json.loads(done.stdout)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert list(told) == ["passed", "failed", "skipped", "total", "cases"]
+    assert told["passed"] == told["total"] == len(told["cases"]) > 4
+    (case,) = [each for each in told["cases"] if each["file"] == "specum/another-session.toml"]
+    assert list(case) == ["file", "title", "layout", "stands_for", "result", "why", "duration_ms"]
+    assert (case["layout"], case["result"], case["why"]) == ("specum", "passed", "")
+    assert "failure 2" in case["stands_for"]
+    assert case["duration_ms"] > 0
+    assert list((tmp_path / "temporary").iterdir()) == []
+
+
+def test_a_hook_of_the_callers_folder_is_found_and_its_failures_are_told(tmp_path: Path) -> None:
+    (tmp_path / "my-hook.sh").write_text(ALWAYS_ALLOWS + "\n")
+    words = ("--hook", "sh my-hook.sh", "--layout", "specum", "--only", ANOTHER)
+    done = conformance(tmp_path, *words)
+    assert done.returncode == 1
+    assert "specum            0        1        0        1" in done.stdout
+    assert "FAILED specum/another-session.toml\n  Another session in the same folder" in done.stdout
+    assert "step 1: expected block, saw silence" in done.stdout
+    assert "skipped 2: " not in done.stdout
+    assert "skipped 1: layout speckit is not served" in done.stdout
+
+
+def test_a_correct_hook_of_another_tool_passes_what_it_serves(tmp_path: Path) -> None:
+    hook = little_hook(tmp_path)
+    only = (
+        "--only",
+        "features/another-session-is-left-alone.toml",
+        "--only",
+        "features/a-closed-task-*.toml",
+    )
+    done = conformance(tmp_path, "--hook", hook, "--layout", "features", *only, "--json")
+    assert (done.returncode, json.loads(done.stdout)["passed"]) == (0, 2)
+
+
+def test_junit_can_be_read_by_others(tmp_path: Path) -> None:
+    words = ("--hook", "exit 1", "--layout", "specum", "--only", ANOTHER)
+    done = conformance(tmp_path, *words, "--junit", "out.xml")
+    suite = ElementTree.fromstring((tmp_path / "out.xml").read_bytes())
+    assert done.returncode == 1
+    assert [suite.get(name) for name in ("tests", "failures", "skipped")] == ["2", "1", "1"]
+    failed = {case.get("file"): case.find("failure") for case in suite}
+    failure = failed["specum/another-session.toml"]
+    assert failure is not None
+    assert "exit code 1 instead of 0" in (failure.get("message") or "")
+    assert all(case.get("name") and case.get("classname") for case in suite)
+
+
+def test_the_list_names_every_case_and_runs_none(tmp_path: Path) -> None:
+    done = conformance(tmp_path, "--list", "--hook", "touch ran")
+    assert done.returncode == 0
+    assert len(done.stdout.splitlines()) == len(find(REPOSITORY / "conformance"))
+    assert "none/no-list.toml: Without a list" in done.stdout
+    assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--only", "nothing/like/this"), "no case has such a name"),
+        (("--layout", "other"), "invalid choice"),
+        (("--json", "--junit", "x"), "not allowed with"),
+        (("--jobs", "many"), "invalid int value"),
+    ],
+)
+def test_wrong_usage_is_exit_code_2(tmp_path: Path, words: tuple[str, ...], told: str) -> None:
+    done = conformance(tmp_path, *words)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert told in done.stderr
+
+
+def test_a_bad_case_and_a_missing_suite_say_what_to_do(tmp_path: Path) -> None:
+    (tmp_path / "cases").mkdir()
+    (tmp_path / "cases" / "a.toml").write_text('titel = "x"\n[[step]]\n')
+    done = conformance(tmp_path, "--cases", ".")
+    assert (done.returncode, done.stderr) == (1, "ralphloop: a.toml: unknown key `titel`.\n")
+    done = conformance(tmp_path, "--cases", "nowhere")
+    assert done.returncode == 1
+    assert "has no folder `cases`" in done.stderr
+
+
+def test_failed_cases_are_kept_on_demand_and_nothing_else(tmp_path: Path) -> None:
+    done = conformance(tmp_path, "--hook", "exit 1", "--only", "specum/another-session.toml", "--keep")
+    (kept,) = [line.split("kept in ")[1] for line in done.stdout.splitlines() if "kept in " in line]
+    assert (Path(kept) / "my project (1)" / "specs").is_dir()
+    done = conformance(tmp_path, "--only", "none/no-list.toml", "--keep")
+    assert done.returncode == 0
+    assert [path.name for path in (tmp_path / "temporary").iterdir()] == [Path(kept).parent.name]
+
+
+def is_running(pid: str) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_run_leaves_no_process_and_no_folder(tmp_path: Path, number: signal.Signals) -> None:
+    pids = tmp_path / "pids"
+    words = argv("--hook", SLOW.format(pids=pids), "--only", ANOTHER, "--jobs", "2")
+    with subprocess.Popen(words, cwd=tmp_path, env=env_of(tmp_path), stderr=subprocess.PIPE) as process:
+        eventually(lambda: len(pids.read_text().split()) >= 4)
+        process.send_signal(number)
+        assert process.wait(60) == (130 if number == signal.SIGINT else 128 + number)
+    eventually(lambda: not any(map(is_running, pids.read_text().split())))
+    assert list((tmp_path / "temporary").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("command", "told"),
+    [
+        ("exit 1", "exit code 1 instead of 0"),
+        ("printf '{}{}'", "stdout is not exactly one JSON object"),
+        ("echo garbage", "stdout is not exactly one JSON object"),
+        ("nosuchcommand-here", "exit code 127 instead of 0"),
+        (SLOW, "did not end"),
+        ("""sleep 300 & echo $! >> {pids}; exit 0""", "did not end, nor close its output"),
+    ],
+)
+def test_a_broken_hook_fails_and_nothing_of_it_stays(tmp_path: Path, command: str, told: str) -> None:
+    pids = tmp_path / "pids"
+    pids.touch()
+    (case,) = [case for case in find(REPOSITORY / "conformance") if case.file == "none/no-list.toml"]
+    hook = foreign(
+        command.format(pids=pids) if "pids" in command else command,
+        layouts=("features",), events=(), tool=(), path=os.environ["PATH"], limit_s=2.0,
+    )  # fmt: skip
+    begun = time.monotonic()
+    result = play(case, hook, folder=tmp_path.resolve() / "scene")
+    assert result.result == FAILED
+    assert told in result.why
+    assert time.monotonic() - begun < 60
+    eventually(lambda: not any(map(is_running, pids.read_text().split())))
