@@ -219,7 +219,8 @@ def _finish(now: Situation, detail: str) -> Optional[Answer]:
         return Need(checks=FINAL_RUN)
     if results is not None and results.unfinished:
         return None
-    if not (loop.worked or work.proven or IDLE in loop.told) and now.turn.readable:
+    is_idle = not (loop.worked or work.proven or IDLE in loop.told) and now.turn.readable
+    if is_idle and loop.iteration < now.limits.iterations:
         return _doubt(now)
     text = "complete: %s" % prompt.tally(work)
     if work.skipped:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 # Line ends and marks that turn the reading direction would let a title forge other lines.
 BREAKS = "\n\r\t\v\f\x85\u2028\u2029"
-TURNS = "\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+TURNS = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 UNSAFE = dict.fromkeys((*range(0x20), *range(0x7F, 0xA0), *map(ord, TURNS)), "\ufffd")
 UNSAFE.update(dict.fromkeys(map(ord, BREAKS), " "))
 
