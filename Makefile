@@ -4,23 +4,30 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 CLAUDE_VERSION := 2.1.325
 CLAUDE := .cache/claude/node_modules/.ralphloop-$(CLAUDE_VERSION)
 
-.PHONY: help demo test lint unit e2e bench clean
+.PHONY: help demo test lint unit e2e bench conformance fuzz soak coverage mutate audit figures clean
 
 help:
 	@echo 'make demo    watch a scripted agent work through three tasks'
 	@echo 'make test    lint, types, import contracts, all tests'
 	@echo 'make bench   what a stop costs, as ratios (BENCH="--quick" for a short run)'
+	@echo 'make conformance   the public cases against our hook (CONFORMANCE="--hook …" for another)'
+	@echo 'make fuzz    the model and the targets, a minute each (FUZZ="--seconds 300" for longer)'
+	@echo 'make soak    faults, kills, load and fuzz for hours (SOAK="--share 0.01" for minutes)'
+	@echo 'make coverage, make mutate   how much the tests prove'
+	@echo 'make audit   the locked dependencies'
+	@echo 'make figures measure everything in docs/benchmarks.md anew'
 	@echo 'make clean   remove the virtual environment, caches and the test client'
 
-$(READY): pyproject.toml
+$(READY): pyproject.toml requirements/dev.txt
 	@echo 'Setting up $(VENV) …'
 	@$(PYTHON) -c 'import sys; sys.exit("ralphloop needs Python 3.10 or newer; try make PYTHON=python3.12") if sys.version_info < (3, 10) else None'
 	@$(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable . --group dev
+	@$(PIP) --require-hashes --requirement requirements/dev.txt
+	@$(PIP) --no-deps --no-build-isolation --no-index --editable .
 	@touch $@
 
 # By number: on Node 20 npm otherwise picks an older version. The binary itself needs no Node.
@@ -49,6 +56,27 @@ e2e: $(READY) $(CLAUDE)
 
 bench: $(READY)
 	$(BIN)/python benchmarks/run.py $(BENCH)
+
+conformance: $(READY)
+	$(BIN)/ralphloop conformance $(CONFORMANCE)
+
+fuzz: $(READY)
+	$(BIN)/python fuzz/run.py $(FUZZ)
+
+soak: $(READY) $(CLAUDE)
+	$(BIN)/python soak/run.py $(SOAK)
+
+coverage: $(READY)
+	$(BIN)/python scripts/branch_coverage.py $(COVERAGE)
+
+mutate: $(READY)
+	$(BIN)/python scripts/mutation_score.py $(MUTATE)
+
+audit: $(READY)
+	$(BIN)/python scripts/audit_lock.py
+
+figures: $(READY)
+	$(BIN)/python scripts/figures.py --measure
 
 clean:
 	rm -rf $(VENV) .cache .mypy_cache .ruff_cache .pytest_cache .import_linter_cache dist build

@@ -11,6 +11,7 @@ from ralphloop.cli.output import say
 from ralphloop.cli.person import require_person
 from ralphloop.cli.spec.parser import HELP
 from ralphloop.domain.model import NEEDS_INPUT
+from ralphloop.evidence.mask import mask, secrets
 
 # Typed behind a slash command: the task's id, and the answer byte by byte.
 TYPED = {"": {**HELP, "--loop": 1}}
@@ -40,7 +41,9 @@ def run(args: argparse.Namespace) -> int:
         if not known.get("question") and not task.needs_human:
             raise UserError(f"nothing was asked about {args.id}; `ralphloop status` shows the questions.")
         book.ledger.note(args.id, answer=args.text)
-        book.save("answer", task=args.id, answer=args.text, session=place.session)
+        # The agent gets the answer whole, from the ledger; the journal is for others to read, too.
+        told = mask(args.text, secrets(place.env))
+        book.save("answer", task=args.id, answer=told, session=place.session)
     waits = book.state.outcome == NEEDS_INPUT
     say(
         f"{args.id} is answered. "

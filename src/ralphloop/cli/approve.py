@@ -13,7 +13,7 @@ from ralphloop.cli.errors import UserError
 from ralphloop.cli.here import UNDER_WAY, Here, here, must_go_on, pick
 from ralphloop.cli.output import say, say_json
 from ralphloop.cli.person import require_person
-from ralphloop.domain.model import PAUSED
+from ralphloop.domain.model import NEEDS_APPROVAL, PAUSED
 from ralphloop.evidence import approval, protect
 from ralphloop.store import approvals, pins, shelf, tasks
 from ralphloop.store.loop import LoopFiles
@@ -47,10 +47,11 @@ class Change(NamedTuple):
     commands: list[str]
     protected: list[protect.Touched]
     files: dict[str, str]  # the protected ones, as they were when this was shown
+    is_half: bool = False  # approved already, but the loop was not let go on: something broke off in between
 
     @property
     def is_any(self) -> bool:
-        return bool(self.diff or self.commands or self.protected)
+        return bool(self.diff or self.commands or self.protected or self.is_half)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -92,7 +93,8 @@ def _change(source: Source | Record, here_: Shelf, loop: LoopFiles | None) -> Ch
         return Change(texts, [], commands, [], {})
     protected = protect.Protected(loop, source.root)
     seen = protected.snapshot(protect.patterns_in(source.layout, texts))
-    return Change(texts, _diff(loop, texts), commands, protected.differing(), seen)
+    waits = loop.record.unapproved or state_of(loop).outcome == NEEDS_APPROVAL
+    return Change(texts, _diff(loop, texts), commands, protected.differing(), seen, waits and not commands)
 
 
 def _diff(loop: LoopFiles, texts: dict[str, str | None]) -> list[str]:
@@ -115,6 +117,8 @@ def _show(name: str, change: Change) -> None:
         say("Protected files differ:", *(f"  {entry.path} ({entry.what})" for entry in change.protected), "")
     if change.commands:
         consent.list_commands(change.commands)
+    if change.is_half:
+        say(f"The checks of {name} are approved, but it still waits for them.")
 
 
 def _ask(args: argparse.Namespace, place: Here) -> bool:

@@ -9,6 +9,7 @@ from ralphloop.cli.errors import UserError
 from ralphloop.cli.here import here, must_not_be_anothers, pick
 from ralphloop.cli.output import say, say_json
 from ralphloop.domain.model import CLOSED, SKIPPED
+from ralphloop.evidence.mask import mask, secrets
 from ralphloop.hook.announce import announce_question
 
 
@@ -27,16 +28,17 @@ def run(args: argparse.Namespace) -> int:
     place = here()
     if not args.text.strip():
         raise UserError("the question is empty; say what you need to know.")
+    question = mask(args.text, secrets(place.env))  # it is kept, shown and sent
     loop = pick(place, args.loop)
     must_not_be_anothers(place, loop)
     with opened(loop) as book:
         state = book.ledger.state(book.task(args.id))
         if state in (*CLOSED, SKIPPED):
             raise UserError(f"{args.id} is {state} already; ask about an open task.")
-        book.ledger.note(args.id, question=args.text)
+        book.ledger.note(args.id, question=question)
         book.ledger.drop(args.id, "answer")
         book.ledger.drop(args.id, "state")
-        book.save("ask", task=args.id, question=args.text, session=place.session)
+        book.save("ask", task=args.id, question=question, session=place.session)
         work = book.work()
     if work.next:  # else the next stop says so
         announce_question(loop, args.id, place.env)

@@ -27,7 +27,7 @@ from ralphloop.domain.model import LAYOUTS, StopEvent
 from ralphloop.domain.supervision import REGISTRATION
 from ralphloop.evidence import commit
 from ralphloop.hook import find, spending
-from ralphloop.hook.stop import decision_on
+from ralphloop.hook.answer import decision_on
 from ralphloop.notify import send
 from ralphloop.runner.agent_process import AgentProcess, AgentStartError, end_strays
 from ralphloop.runner.control import Control

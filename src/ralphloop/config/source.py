@@ -50,7 +50,7 @@ def load(root: str, env: Mapping[str, str]) -> Config:
     values = {key: (known.default, DEFAULT) for key, known in KEYS.items()}
     mine = _in_file(user_file(env))
     values.update({key: (value, USER) for key, value in mine.items()})
-    theirs = _in_file(project_file(root), instead=user_file(env))
+    theirs = _in_file(_own(project_file(root), root), instead=user_file(env))
     values.update({key: (value, PROJECT) for key, value in theirs.items()})
     values.update(_in_environment(env))
     found = {key: value for key, (value, _) in values.items()}
@@ -67,6 +67,13 @@ def user_file(env: Mapping[str, str]) -> str:
 
 def project_file(root: str) -> str:
     return os.path.join(root, ".ralph", "config.toml")
+
+
+def _own(path: str, root: str) -> str:
+    """The project's file, unless a link leads out: what lies elsewhere is not a repository's to name."""
+    if files.leads_out(path, os.path.realpath(root)) and os.path.lexists(path):
+        raise ConfigError(f"{path} leads out of the project; put the file itself there.")
+    return path
 
 
 def variable(key: str) -> str:

@@ -62,9 +62,8 @@ def _device(number: int) -> str:
 def _ask_ps(pid: int) -> tuple[str, int]:
     """Where there is no /proc, as on a Mac."""
     try:
-        done = subprocess.run(
-            ["ps", "-o", "tty=,ppid=", "-p", str(pid)], capture_output=True, text=True, timeout=5, check=True
-        )
+        words = ["/bin/ps", "-o", "tty=,ppid=", "-p", str(pid)]
+        done = subprocess.run(words, capture_output=True, text=True, timeout=5, check=True)
         name, parent = done.stdout.split()
         return ("" if "?" in name else "/dev/" + name), int(parent)
     except (OSError, ValueError, subprocess.SubprocessError):

@@ -37,7 +37,7 @@ class Specs:
         """The folder that the pointer names, whether it is there or not."""
         for folder, pointer in self.places:
             text = files.read_quietly(pointer)
-            if text is not None and text.strip():
+            if text is not None and text.strip() and not files.leads_out(pointer, self.root):
                 return spec_state.resolve(self.root, text, specs_dir=folder)
         return None
 
