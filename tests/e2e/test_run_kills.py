@@ -19,15 +19,16 @@ from e2e.killing import (
 )
 from e2e.looping import bash
 from e2e.running import running
+from fakes.effort import SOAK, rounds
 from fakes.patience import eventually
 
-pytestmark = [pytest.mark.client, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.client, pytest.mark.timeout(1200 if SOAK else 400)]
 
-ROUNDS = 12  # 50 in the first two tests, the last blow of the first among them
-TASKS = 20
+ROUNDS = rounds(6, soak=25)  # of each of the first two tests; the last blow of the first comes on top
+TASKS = rounds(12, soak=40)
 
 
-@pytest.mark.parametrize("seed", [11, 12])
+@pytest.mark.parametrize("seed", [11, 12][: rounds(1, soak=2)])
 def test_a_run_outlives_its_client_and_its_guardian(client_home, project, seed):
     with running(client_home, project(tasks_to_do(TASKS)), worker) as stage:
         siege = Siege(stage, seed)
@@ -49,7 +50,7 @@ def test_a_run_outlives_its_client_and_its_guardian(client_home, project, seed):
     print(siege.told())
 
 
-@pytest.mark.parametrize("seed", [21, 22])
+@pytest.mark.parametrize("seed", [21, 22][: rounds(1, soak=2)])
 def test_a_killed_run_goes_on_where_it_was(client_home, project, seed):
     victims = [
         (SUPERVISOR,), (RUN,), (SUPERVISOR, GUARDIAN), (RUN, SUPERVISOR), (RUN, SUPERVISOR, GUARDIAN),
@@ -72,7 +73,7 @@ def test_a_run_that_is_killed_while_it_begins_is_begun_again(client_home, projec
     """Before there is a supervisor, or just then: half a loop is none, and in nobody's way."""
     with running(client_home, project(tasks_to_do(1)), worker) as stage:
         siege = Siege(stage, 31)
-        for _ in range(8):
+        for _ in range(rounds(4, soak=20)):
             siege.start()
             time.sleep(siege.chance.uniform(0.05, 1.0))
             siege.strike([RUN, SUPERVISOR], sure=False)

@@ -18,6 +18,7 @@ from e2e.client import ClientHome
 from e2e.conftest import ProjectFactory
 from e2e.looping import Outside, feature_turns, features, plugin
 from e2e.terminal import Terminal
+from fakes.effort import rounds
 from fakes.patience import eventually
 from ralphloop.agents import claude
 from ralphloop.testing.messages_api import ModelRequest
@@ -132,17 +133,18 @@ def test_a_storm_of_529_is_sat_out_with_waits_that_double(staged: Build) -> None
     assert [entry["failures"] for entry in stage.journal("wake")] == [1, 2, 3]
 
 
-def test_ten_wakes_in_one_session(staged: Build) -> None:
-    turns = feature_turns(1, 11)
+def test_many_wakes_in_one_session(staged: Build) -> None:
+    wakes = rounds(4, soak=10)
+    turns = feature_turns(1, wakes + 1)
     script = turns[:2]
-    for place in range(2, 22, 2):
+    for place in range(2, 2 * wakes + 2, 2):
         script += [LIMIT, *turns[place : place + 2]]
-    stage = staged(11, script)
+    stage = staged(wakes + 1, script)
     with stage.open() as (terminal, _):
-        terminal.wait_for("complete: 11/11 done", 150)
-    assert [entry["failures"] for entry in stage.journal("wake")] == [1] * 10
-    assert stage.outside.loop["iteration"] == 11
-    assert stage.are_sat_out(10)
+        terminal.wait_for(f"complete: {wakes + 1}/{wakes + 1} done", 150)
+    assert [entry["failures"] for entry in stage.journal("wake")] == [1] * wakes
+    assert stage.outside.loop["iteration"] == wakes + 1
+    assert stage.are_sat_out(wakes)
 
 
 def test_a_message_while_it_waits_goes_on_at_once_and_nothing_wakes_later(staged: Build) -> None:

@@ -29,7 +29,8 @@ from hook.harness import OWN_FILES, LoopProject
 from hook.lines import now_iso, tool_line
 from ralphloop.evidence import approval, protect, prove
 from ralphloop.evidence.origin import Origin
-from ralphloop.hook import checks, stop
+from ralphloop.hook import checks
+from ralphloop.hook.answer import stop
 from ralphloop.hook.find import Call
 from ralphloop.store import pins, repair, tasks
 from ralphloop.store.shelf import Shelf
@@ -51,7 +52,7 @@ def stop_here(found: LoopProject) -> None:
     """A stop in this process, so that a test can step in between two of its reads."""
     found.add_lines(tool_line("Bash", {"command": "true"}))
     call = Call(registration="x", layouts=("features", "specum"), env=found.env(), cwd=str(found.root))
-    stop.stop(found.payload(), call)
+    stop(found.payload(), call)
 
 
 # Where the approval lies

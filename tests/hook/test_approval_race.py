@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from fakes.effort import rounds
 from hook import flipper
 from hook.attack import (
     checked_files,
@@ -27,7 +28,7 @@ from hook.harness import FOLDERS, LoopProject
 from hook.lines import tool_line
 from ralphloop.store import arming
 
-STOPS = 50
+STOPS = rounds(25, soak=200)
 ENDLESS = {"attempts": 10**6, "no_progress": 10**6, "replies": 10**6}
 
 
@@ -158,7 +159,7 @@ def test_a_flipped_list_never_runs_a_hostile_command_by_hand(
         spare(found, "hostile.json", checked_list(leaving(mark(found)))),
     ]
     with flipping(found.own, *spares):
-        for _ in range(15):
+        for _ in range(rounds(8, soak=40)):
             cli(found, *words)
             assert not mark(found).exists()
 

@@ -14,13 +14,14 @@ from pathlib import Path
 
 import pytest
 
+from fakes.effort import rounds
 from fakes.patience import eventually
 from hook.branches import commits, driven, git, is_clean, turn
 from hook.conftest import ProjectFactory
 from hook.harness import LoopProject, feature
 from hook.proven import events, known
 
-ROUNDS = 8
+ROUNDS = rounds(5, soak=20)
 CHANCE = random.Random()
 
 

@@ -19,7 +19,8 @@ import pytest
 from hook.conftest import ProjectFactory
 from hook.harness import LAYOUTS, OTHER, OWNER, PLUGINS, LoopProject
 from hook.lines import now_iso, tool_line, user_line
-from ralphloop.hook import find, stop
+from ralphloop.hook import find
+from ralphloop.hook.answer import stop
 from ralphloop.store import lock
 from ralphloop.store.loop import CANCEL, PAUSE
 
@@ -215,7 +216,7 @@ def stop_here(project: LoopProject, **fields: Any) -> str:
     name = PLUGINS[project.layout]
     root = str(project.root)
     call = find.Call(registration=name, layouts=(project.layout,), env=project.env(), cwd=root)
-    return stop.stop(project.payload(**fields), call)
+    return stop(project.payload(**fields), call)
 
 
 def test_a_lock_held_past_the_deadline_lets_the_stop_through_and_is_journaled(

@@ -52,10 +52,11 @@ def situation(
     limits: Limits | None = None,
     **more,
 ) -> Situation:
-    """A running loop of features with a turn that used a tool, unless said otherwise."""
+    """A running loop of features with a turn that used a tool, unless said otherwise. A given loop is copied:
+    a decision moves it."""
     return Situation(
         event or a_stop(),
-        loop or a_loop(),
+        loop.copy() if loop else a_loop(),
         work=work,
         turn=turn or Turn(readable=True, tools=1),
         limits=limits or Limits(iterations=30),

@@ -11,6 +11,7 @@ import time
 
 import pytest
 
+from fakes.effort import rounds
 from fakes.patience import eventually
 from ralphloop.runner import agent_process, stray
 from unit.runner.stage import Stage, gone, some, to_the_end, wait_for_line
@@ -85,7 +86,7 @@ def test_a_killed_holder_takes_everything_along(stage: Stage, child: str) -> Non
 
 def test_a_killed_holder_at_any_instant_leaves_nothing(stage: Stage) -> None:
     chance = random.Random(5)
-    for number in range(30):
+    for number in range(rounds(12, soak=100)):
         last = STUBBORN if number % 3 == 0 else "sleep 300"
         with stage.holder(f"sleep 300 & {DAEMON}; {last}") as holder:
             time.sleep(chance.uniform(0.0, 0.4))  # from before the guardian to after the daemon

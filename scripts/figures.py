@@ -1,0 +1,155 @@
+"""Measures what `docs/benchmarks.md` publishes, keeps it as `docs/benchmarks.json`, and writes the page.
+
+python scripts/figures.py               the page out of what is kept
+python scripts/figures.py --measure     everything measured anew (about ten minutes on a quiet machine)
+python scripts/figures.py --soak FILE   with the figures of `make soak`, as it wrote them
+python scripts/figures.py --check       1 if the page is not what the kept figures say
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+KEPT = REPOSITORY / "docs" / "benchmarks.json"
+PAGE = REPOSITORY / "docs" / "benchmarks.md"
+REFERENCE = REPOSITORY / "benchmarks" / "reference"
+HOOKS = {
+    "ralphloop": [],
+    "bash + jq": ["--hook", f"bash '{REFERENCE / 'hook.sh'}'", "--layout", "features"],
+    "node": ["--hook", f"node '{REFERENCE / 'hook.js'}'", "--layout", "features"],
+}
+
+INTRODUCTION = """\
+# Benchmarks
+
+Made by `python scripts/figures.py` out of `make bench`, `ralphloop conformance` and `make soak`; the figures
+are kept in [benchmarks.json](benchmarks.json). Speed is a ratio within one run: milliseconds belong to the
+machine, ratios mostly do not. What each section measures is in [benchmarks](../benchmarks/README.md).
+"""
+SKIPPED = """\
+Skipped are cases of a layout that the hook does not serve, and those that need commands of its own. The two
+others are `benchmarks/reference/hook.sh` and `hook.js`, the usual way to write such a hook.
+"""
+ELSEWHERE = """\
+## Another tool
+
+```
+ralphloop conformance --hook 'bash your-hook.sh' --layout features
+```
+
+plays the public cases (`conformance/`, one file each) against any Stop hook: the table says what it got
+wrong, and which clause or field report stands behind it. For the speed, put the hook's command line beside
+the two in `benchmarks/registration.py` (`reference_argvs`) and run `make bench BENCH="--only stop"`: each
+round runs every candidate once, and a wrong answer is no result.
+"""
+
+
+def measure() -> dict[str, Any]:
+    """The benchmarks, then the suite against our hook and the two that stand for the usual way."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "bench.json"
+        run([sys.executable, str(REPOSITORY / "benchmarks" / "run.py"), "--json", str(file)])
+        bench = json.loads(file.read_text())
+    return {"bench": bench, "conformance": {name: suite(options) for name, options in HOOKS.items()}}
+
+
+def suite(options: list[str]) -> dict[str, Any]:
+    command = [sys.executable, "-m", "ralphloop", "conformance", "--json", *options]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode not in (0, 1):
+        raise SystemExit(f"{' '.join(command)}: exit code {done.returncode}\n{done.stderr}")
+    found = json.loads(done.stdout)
+    return {name: found[name] for name in ("passed", "failed", "skipped", "total")}
+
+
+def run(command: list[str]) -> None:
+    if subprocess.run(command).returncode:
+        raise SystemExit(f"{' '.join(command)} found something wrong; nothing was written")
+
+
+def page(kept: dict[str, Any]) -> str:
+    bench = kept["bench"]
+    load = ", ".join(f"{value:.1f}" for value in bench["load_average"])
+    machine = f"{bench['cpus']} cores, Python {bench['python']}, load {load}, {bench['measured_at'][:10]}."
+    parts = [INTRODUCTION, f"Measured on {machine}\n", conformance(kept["conformance"])]
+    parts += [section(one) for one in bench["sections"]]
+    parts += [soak(name, figures) for name, figures in kept.get("soak", {}).items()]
+    return "\n".join([*parts, ELSEWHERE])
+
+
+def conformance(results: dict[str, dict[str, int]]) -> str:
+    rows = [
+        [name, found["passed"], found["failed"], found["skipped"], share(found)]
+        for name, found in results.items()
+    ]
+    head = ["hook", "passed", "failed", "skipped", "of those played"]
+    return f"## Correctness\n\n{table(head, rows)}\n{SKIPPED}"
+
+
+def share(found: dict[str, int]) -> str:
+    played = found["passed"] + found["failed"]
+    return f"{100 * found['passed'] / played:.0f} %" if played else "–"
+
+
+def section(found: dict[str, Any]) -> str:
+    series = [
+        [one["name"], f"{one['median_ms']:.2f}", f"{one['p95_ms']:.2f}", one["runs"]]
+        for one in found["series"]
+    ]
+    figures = [
+        [one["name"], f"{one['value']:.2f} {one['unit']}".strip(), aim(one["aim"]), one["verdict"]]
+        for one in found["figures"]
+    ]
+    parts = [f"## {found['name']}\n"]
+    if series:
+        parts.append(table(["", "median ms", "p95 ms", "runs"], series))
+    if figures:
+        parts.append(table(["figure", "value", "aim", ""], figures))
+    parts += [f"{note}.\n" for note in found["notes"]]
+    return "\n".join(parts)
+
+
+def aim(value: float | None) -> str:
+    return "" if value is None else f"≤ {value:g}"
+
+
+def soak(name: str, figures: dict[str, Any]) -> str:
+    shown = {key: value for key, value in figures.items() if not isinstance(value, (list, dict))}
+    rows = [[key.replace("_", " "), value] for key, value in shown.items()]
+    return f"## Soak: {name}\n\n{table(['', ''], rows)}"
+
+
+def table(head: list[str], rows: list[list[Any]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "".join(f"| {' | '.join(map(str, line))} |\n" for line in lines)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--measure", action="store_true", help="measure everything anew")
+    parser.add_argument("--soak", type=Path, metavar="FILE", help="take the figures of a soak from here")
+    parser.add_argument("--check", action="store_true", help="write nothing")
+    args = parser.parse_args()
+    kept = json.loads(KEPT.read_text()) if KEPT.exists() else {}
+    if args.measure:
+        kept |= measure()
+    if args.soak:
+        kept["soak"] = json.loads(args.soak.read_text())
+    if args.check:
+        return 0 if PAGE.read_text() == page(kept) else 1
+    KEPT.write_text(json.dumps(kept, indent=2) + "\n")
+    PAGE.write_text(page(kept))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
