@@ -200,6 +200,14 @@ def _begin_with_checks(project: Project) -> None:
         project.fine("verify", "F2")
 
 
+def _record_stop(project: Project, number: int) -> None:
+    """A stop of the loop, recorded under this number."""
+    project.fine("record", "on")
+    project.stop(SESSION)
+    (made,) = project.home.rglob("records/0001.json")
+    made.rename(made.with_name(f"{number:04}.json"))
+
+
 # These have tests of their own: a show, a proof or a run in the client, steps that need one another.
 APART = ("conformance", "demo", "doctor", "notify", "run", "specum", "speckit")
 
@@ -225,6 +233,8 @@ def test_examples_of_the_help_work_as_they_stand(project: Project, command: str,
         project.fine("ask", "F2", "Which?", "--loop", "shop")
     if command == "resume":
         project.fine("pause", "shop")
+    if command in ("record", "explain") and " 12" in line:
+        _record_stop(project, 12)
     words = ["timeout", "--preserve-status", "-s", "INT", "3", "sh", "-c", line]
     person = command == "start" or "--loop" in line  # an agent names no other session's loop
     env = project.env({} if person else {"CLAUDE_CODE_SESSION_ID": SESSION})
