@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import multiprocessing
 import os
 import random
@@ -38,6 +39,8 @@ def main() -> int:
         met = list(_told(_outcomes(args, Path(folder)), begun))
     lost = [one for one in met if one.lost]
     print(_summary(met, args.seed, time.monotonic() - begun))
+    if args.json:
+        args.json.write_text(json.dumps(_figures(met), indent=2) + "\n")
     return 1 if lost or not met else 0
 
 
@@ -48,6 +51,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(10**6))
     parser.add_argument("--supervisor", type=int, default=60, help="how many of them meet a supervisor")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--json", metavar="FILE", type=Path, help="write the figures here")
     parser.add_argument("--part", default="1/1", help="only the scenes of this part, as 1/2")
     parser.add_argument("--only", default="*", help="only scenes whose name matches")
     parser.add_argument("--point", action="append", type=Point.read, help="only this one, as it was printed")
@@ -127,6 +131,15 @@ def _told(outcomes: Iterator[Outcome], begun: float) -> Iterator[Outcome]:
             due = time.monotonic() + TOLD_S
             print(f"{count} faults in {time.monotonic() - begun:.0f} s, {lost} lost", flush=True)
         yield one
+
+
+def _figures(met: list[Outcome]) -> dict[str, int]:
+    return {
+        "fault_points": len(met),
+        "scenes": len({one.point.scene for one in met}),
+        "with_a_second_fault": sum(bool(one.point.second_kind) for one in met),
+        "lost": sum(bool(one.lost) for one in met),
+    }
 
 
 def _summary(met: list[Outcome], seed: int, seconds: float) -> str:

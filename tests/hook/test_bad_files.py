@@ -277,3 +277,25 @@ def test_a_list_of_the_wrong_shape_is_corrupt_not_fatal(project: ProjectFactory)
         found.arm()
         harmed.append(found)
     run_all(harmed)
+
+
+def grow(path: Path) -> None:
+    os.truncate(path, 300 * 1024 * 1024)
+
+
+@pytest.mark.parametrize("name", ["journal.jsonl", "hook.log"])
+@pytest.mark.parametrize(
+    "harm",
+    [make_directory, make_pipe, HARMS["dangling link"], HARMS["link to itself"], grow],
+    ids=["folder", "pipe", "dangling link", "link to itself", "300 MB"],
+)
+def test_an_agent_that_spoils_a_log_does_not_get_out_of_its_loop(
+    project: ProjectFactory, harm: Harm, name: str
+) -> None:
+    found = project("features")
+    found.arm()
+    assert found.turn().blocks
+    harm(found.run_folder / name)
+    assert found.turn().blocks
+    assert found.turn().blocks
+    assert (found.run_folder / name).is_file()

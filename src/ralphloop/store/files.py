@@ -32,12 +32,12 @@ def read_text(path: str) -> Optional[str]:
         os.close(handle)
 
 
-def must_be_regular(handle: int, path: str) -> None:
+def must_be_regular(handle: int, path: str, *, most: float = READ_MAX) -> None:
     """A device or a pipe in a file's place has no end, and a file can be too large to be what it says."""
     found = os.fstat(handle)
     if found.st_mode & 0o170000 != 0o100000:
         raise OSError(_EINVAL, "not a regular file", path)
-    if found.st_size > READ_MAX:
+    if found.st_size > most:
         raise OSError(_EINVAL, "too large", path)
 
 
@@ -201,10 +201,10 @@ def _take_back(handle: int, size: int) -> None:
 
 
 def open_to_append(path: str) -> int:
-    """A regular file, made if need be; neither a link nor a pipe in its place."""
+    """A regular file of any length, made if need be; neither a link nor a pipe in its place."""
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | _NO_LINK | _NO_WAIT, 0o600)
     try:
-        must_be_regular(handle, path)
+        must_be_regular(handle, path, most=float("inf"))
     except OSError:
         os.close(handle)
         raise

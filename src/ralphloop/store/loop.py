@@ -60,13 +60,16 @@ class LoopFiles:
         """A folder beside the loop's files, made if need be; what stands in its place goes aside."""
         folder = self.path(name)
         if os.path.lexists(folder) and (os.path.islink(folder) or not os.path.isdir(folder)):
-            os.rename(folder, "%s.%d.aside" % (folder, os.getpid()))
+            self._set_aside(folder)
         if not os.path.isdir(self.record.root):  # a check takes its time, and the person may be done here
             raise FileNotFoundError("%s is gone" % self.record.root)
         files.make_folder(folder)
         if not files.inside(folder, self.record.root):
             raise FileNotFoundError("%s leads out of the project" % folder)
         return folder
+
+    def _set_aside(self, path: str) -> None:
+        os.rename(path, "%s.%d.aside" % (path, os.getpid()))
 
     def path(self, name: str) -> str:
         return os.path.join(self.folder, name)
@@ -181,11 +184,18 @@ class LoopFiles:
         self._append("hook.log", line, most=files.LOG_MAX)
 
     def _append(self, name: str, text: str, *, most: int) -> None:
+        """What stands in the file's place, or cannot be written to, goes aside: it lets no agent go."""
+        path = self.path(name)
         try:
-            files.append(self.path(name), text, most=most)
-        except FileNotFoundError:  # the agent has cleaned its project up
-            self.make()
-            files.append(self.path(name), text, most=most)
+            files.append(path, text, most=most)
+        except OSError as error:
+            if not os.path.lexists(path):  # the agent has cleaned its project up
+                self.make()
+            elif os.path.islink(path) or not os.path.isfile(path) or isinstance(error, PermissionError):
+                self._set_aside(path)
+            else:  # a full disk
+                raise
+            files.append(path, text, most=most)
 
     def request(self) -> str:
         """What a person asked for while a stop may have been under way: cancel, pause, or nothing."""
