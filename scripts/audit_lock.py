@@ -19,7 +19,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from packaging.markers import default_environment
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
@@ -30,13 +29,23 @@ else:
 
 ROOT = Path(__file__).resolve().parents[1]
 PYTHONS = ("3.10", "3.11", "3.12", "3.13")
-PLATFORMS = ("linux", "darwin")
+PATCHES = (0, 99)  # the first release of a Python, and one that is later than all
+MACHINES = (("linux", "x86_64"), ("linux", "aarch64"), ("darwin", "x86_64"), ("darwin", "arm64"))
+SYSTEMS = {"linux": "Linux", "darwin": "Darwin"}
 # Versions that must not come back, by hand: {"name": {"1.2.3": "why"}}.
 BAD: dict[str, dict[str, str]] = {}
 DIGEST = re.compile(r"--hash=sha256:[0-9a-f]{64}(?![0-9a-f])")
 OPTION = re.compile(r"--(?!hash=)\S+")
 PLACE = re.compile(r"https?://|file:|(?<!\w)/\w")
 SERVICE_S = 60.0
+# All that a line of a lock can be; pip expands variables and obeys options, so there are none.
+MARKER = r"[A-Za-z0-9_.*'\"<>=!() ]+"
+PIN = re.compile(rf"[A-Za-z0-9][A-Za-z0-9._-]*==[A-Za-z0-9.!+_]+( ; {MARKER})?( \\)?")
+HASH = re.compile(r" *--hash=sha256:[0-9a-f]{64}( \\)?")
+COMMENT = re.compile(r"(#.*)?")
+RUNNING = re.compile(r"platform_release|platform_version|extra")
+CODING = re.compile(r"coding[:=]")  # pip would read the file in that encoding
+STRANGE = re.compile(r"[^\n\x20-\x7e]")
 
 
 class Pin(NamedTuple):
@@ -78,11 +87,43 @@ def faults(text: str, wanted: list[Requirement]) -> Iterator[str]:
     pins = pins_of(text)
     if PLACE.search(text):
         yield "it names an address or a path: a lock must be the same on every machine"
+    yield from _strange_lines(text)
     for pin in pins:
         yield from _faults_of(pin)
+    places = list(_places())
+    for where in places:
+        yield from _missing(pins, wanted, where=where)
+    for needed in wanted:
+        if not any(_is_for(needed, where) for where in places):
+            yield f"{needed}: for no Python and machine that is looked at"
+
+
+def _strange_lines(text: str) -> Iterator[str]:
+    """What pip might read otherwise than we do."""
+    goes_on = False
+    for number, line in enumerate(text.split("\n"), 1):
+        shown = f"line {number}, {line[:60]!a}"
+        if STRANGE.search(line):
+            yield f"{shown}: a character that is no plain ASCII"
+        elif number <= 2 and CODING.search(line):
+            yield f"{shown}: it names an encoding"
+        elif not (HASH if goes_on else PIN).fullmatch(line) and (goes_on or not COMMENT.fullmatch(line)):
+            yield f"{shown}: neither a pin, nor its digest, nor a comment"
+        goes_on = line.endswith("\\") and not line.startswith("#")
+
+
+def _places() -> Iterator[dict[str, str]]:
+    """The environments that a lock is for, in the words of markers."""
     for python in PYTHONS:
-        for platform in PLATFORMS:
-            yield from _missing(pins, wanted, python=python, platform=platform)
+        for patch in PATCHES:
+            for platform, machine in MACHINES:
+                yield {
+                    "python_version": python, "python_full_version": f"{python}.{patch}",
+                    "implementation_name": "cpython", "implementation_version": f"{python}.{patch}",
+                    "platform_python_implementation": "CPython", "os_name": "posix", "extra": "",
+                    "sys_platform": platform, "platform_system": SYSTEMS[platform],
+                    "platform_machine": machine, "platform_release": "", "platform_version": "",
+                }  # fmt: skip
 
 
 def _faults_of(pin: Pin) -> Iterator[str]:
@@ -94,30 +135,33 @@ def _faults_of(pin: Pin) -> Iterator[str]:
         yield f"{shown}: not pinned with =="
     if not pin.digests:
         yield f"{shown}: no sha256"
+    if RUNNING.search(str(pin.needed.marker or "")):
+        yield f"{shown}: it depends on the running system"
     why = BAD.get(pin.name, {}).get(pin.version)
     if why:
         yield f"{shown}: {why}"
 
 
-def _missing(pins: list[Pin], wanted: list[Requirement], *, python: str, platform: str) -> Iterator[str]:
+def _is_for(needed: Requirement, where: dict[str, str]) -> bool:
+    return needed.marker is None or needed.marker.evaluate(where)
+
+
+def _missing(pins: list[Pin], wanted: list[Requirement], *, where: dict[str, str]) -> Iterator[str]:
     """What is declared and would not be installed there, or twice."""
-    where = {
-        **default_environment(), "python_version": python, "python_full_version": python + ".0",
-        "sys_platform": platform, "extra": "",
-    }  # fmt: skip
+    place = f"Python {where['python_version']}, {where['sys_platform']}"
     here: dict[str, list[str]] = {}
     for pin in pins:
-        if pin.needed and (pin.needed.marker is None or pin.needed.marker.evaluate(where)):
+        if pin.needed and _is_for(pin.needed, where):
             here.setdefault(pin.name, []).append(pin.version)
     for name, versions in here.items():
         if len(versions) > 1:
-            yield f"{name}: {' and '.join(versions)} at once on Python {python}, {platform}"
+            yield f"{name}: {' and '.join(versions)} at once on {place}"
     for needed in wanted:
-        if needed.marker is not None and not needed.marker.evaluate(where):
+        if not _is_for(needed, where):
             continue
         found = here.get(canonicalize_name(needed.name), [])
         if not found:
-            yield f"{needed}: not in the lock for Python {python}, {platform}"
+            yield f"{needed}: not in the lock for {place} ({where['platform_machine']})"
         for version in filter(None, found):
             if not needed.specifier.contains(version, prereleases=True):
                 yield f"{needed}: the lock has {version}"
@@ -140,7 +184,7 @@ def look(root: Path) -> dict[str, list[str]]:
     for name, wanted in declared(root).items():
         path = root / "requirements" / name
         told = (
-            list(faults(path.read_text(encoding="utf-8"), wanted))
+            list(faults(path.read_bytes().decode("utf-8", "surrogateescape"), wanted))
             if path.exists()
             else ["there is no such lock"]
         )
@@ -174,6 +218,13 @@ def ask(path: Path) -> Asked:
     return judged(told)
 
 
+def both(answers: list[Asked]) -> Asked:
+    """The answers for all locks as one, each thing said once."""
+    skipped = dict.fromkeys(one.skipped for one in answers if one.skipped)
+    known = {(bad["name"], bad["version"]): bad for one in answers for bad in one.known}
+    return Asked("; ".join(skipped), list(known.values()))
+
+
 def judged(told: list[dict[str, Any]]) -> Asked:
     """A package that the service does not know is not one without faults."""
     unknown = [one["name"] for one in told if "skip_reason" in one]
@@ -199,9 +250,9 @@ def main() -> int:
     parser.add_argument("--root", type=Path, default=ROOT, help=argparse.SUPPRESS)
     args = parser.parse_args()
     found = look(args.root)
-    asked = (
-        Asked("not asked (--offline)", []) if args.offline else ask(args.root / "requirements" / "dev.txt")
-    )
+    asked = Asked("not asked (--offline)", [])
+    if not args.offline:
+        asked = both([ask(args.root / "requirements" / name) for name in found])
     if args.json:
         print(json.dumps({"faults": found, "service": asked._asdict()}, indent=2))
     else:

@@ -118,20 +118,10 @@ class Copy:
     def run(self, tests: Iterable[str], options: Iterable[str]) -> int:
         (self.config.parent / "data").mkdir(exist_ok=True)
         present = [test for test in tests if (self.root / test.partition("::")[0]).exists()]
-        words = [
-            "-m",
-            "pytest",
-            "-q",
-            "-n",
-            "2",
-            "--dist",
-            "worksteal",
-            "-m",
-            "not client",
-            *options,
-            *present,
-        ]
-        return subprocess.run([self.python, *words], cwd=self.root, env=_environment()).returncode
+        words = ["-m", "pytest", "-q", "-n", "2", "--dist", "worksteal", "-m", "not client"]
+        words += [f"--deselect={test}" for test in DISTURBED]
+        argv = [str(self.python), *words, *options, *present]
+        return subprocess.run(argv, cwd=self.root, env=_environment()).returncode
 
     def combine(self) -> coverage.Coverage:
         found = coverage.Coverage(config_file=str(self.config))

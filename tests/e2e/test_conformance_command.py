@@ -121,6 +121,9 @@ def test_a_bad_case_and_a_missing_suite_say_what_to_do(tmp_path: Path) -> None:
     (tmp_path / "cases" / "a.toml").write_text('titel = "x"\n[[step]]\n')
     done = conformance(tmp_path, "--cases", ".")
     assert (done.returncode, done.stderr) == (1, "ralphloop: a.toml: unknown key `titel`.\n")
+    done = conformance(tmp_path, "--hook", "true", "--tool", "'")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "--tool is no command line" in done.stderr
     done = conformance(tmp_path, "--cases", "nowhere")
     assert done.returncode == 1
     assert "has no folder `cases`" in done.stderr
@@ -130,6 +133,7 @@ def test_failed_cases_are_kept_on_demand_and_nothing_else(tmp_path: Path) -> Non
     done = conformance(tmp_path, "--hook", "exit 1", "--only", "specum/another-session.toml", "--keep")
     (kept,) = [line.split("kept in ")[1] for line in done.stdout.splitlines() if "kept in " in line]
     assert (Path(kept) / "my project (1)" / "specs").is_dir()
+    os.utime(Path(kept).parent, (1, 1))  # long ago
     done = conformance(tmp_path, "--only", "none/no-list.toml", "--keep")
     assert done.returncode == 0
     assert [path.name for path in (tmp_path / "temporary").iterdir()] == [Path(kept).parent.name]
@@ -154,6 +158,15 @@ def test_an_interrupted_run_leaves_no_process_and_no_folder(tmp_path: Path, numb
     assert list((tmp_path / "temporary").iterdir()) == []
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="orphans are adopted on Linux only")
+def test_a_process_without_any_mark_is_ended_with_the_run(tmp_path: Path) -> None:
+    pid = tmp_path / "pid"
+    daemon = f"cd /; env -i setsid sh -c 'echo $$ > {pid}; exec sleep 300' > /dev/null 2>&1 < /dev/null &"
+    hook = f"cat > /dev/null; {daemon} while ! [ -s {pid} ]; do sleep 0.1; done"
+    assert conformance(tmp_path, "--hook", hook, "--only", "none/no-list.toml").returncode == 0
+    assert not is_running(pid.read_text().strip())
+
+
 @pytest.mark.parametrize(
     ("command", "told"),
     [
@@ -162,6 +175,7 @@ def test_an_interrupted_run_leaves_no_process_and_no_folder(tmp_path: Path, numb
         ("echo garbage", "stdout is not exactly one JSON object"),
         ("nosuchcommand-here", "exit code 127 instead of 0"),
         (SLOW, "did not end"),
+        ("yes", "more than 1000000 bytes of output"),
         ("""sleep 300 & echo $! >> {pids}; exit 0""", "did not end, nor close its output"),
     ],
 )

@@ -4,7 +4,8 @@ A stop that is answered by a block has counted exactly one iteration, any other 
 After a stop that was not answered the client waits for the person: the next one is another prompt's. If the
 loop had noted an answer that nobody heard, it takes that for an interrupt, rests, and says how it goes on.
 Closed tasks stay what they are. Evidence stays as it was written; that of an interrupted check is whole or
-absent. A task is told to be proven once. What a killed write leaves is one spare file.
+absent. A task is told to be proven once. What a killed write leaves, or a spare
+file that could not be removed, is one file.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ class Aftermath:
         self.before = before
         self.is_struck = False  # whether the first fault was met
         self.spares = 0
-        self._faults = self._kills = self._calls = self._blocks = 0
+        self._faults = self._leavings = self._calls = self._blocks = 0
         self._unheard = False
         self._gone = ""
 
@@ -95,7 +96,7 @@ class Aftermath:
         is_struck = len(ground.calls) >= fault.at
         self.is_struck = self.is_struck or is_struck
         self._faults += is_struck
-        self._kills += is_struck and fault.kind in KILLS
+        self._leavings += is_struck and (fault.kind in KILLS or ground.calls[fault.at - 1][0] == "unlink")
         self._check_bugs()
         if isinstance(answer, Answer):
             self._note(answer)
@@ -245,7 +246,7 @@ class Aftermath:
             self._check_evidence(loop)
             self._check_journal(loop)
         self.spares = len(self.ground.spares())
-        must(self.spares <= self._kills, f"left behind: {self.ground.spares()}")
+        must(self.spares <= self._leavings, f"left behind: {self.ground.spares()}")
 
     def _check_closed(self, loop: Loop) -> None:
         if self._lost_state:

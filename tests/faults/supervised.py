@@ -83,7 +83,7 @@ class SupervisorTrial:
         try:
             is_struck = self._strike(Fault(point.at, point.kind))
             self._go_on()
-            self._check_end(kills=is_struck and point.kind in KILLS)
+            self._check_end(leavings=1 if is_struck else 0)
         except Exception as error:
             steps = "".join(traceback.format_tb(error.__traceback__)[-2:])
             return Outcome(point, f"{type(error).__name__}: {error}\n{steps}", True, 0)
@@ -130,7 +130,7 @@ class SupervisorTrial:
         (loop,) = ground.loops()
         must(loop.state.outcome == "complete", f"{loop.state.to_json()}")
 
-    def _check_end(self, *, kills: bool) -> None:
+    def _check_end(self, *, leavings: int) -> None:
         """Complete, each task proven once, and worked on once, or once more after the fault."""
         ground = self._ground
         (loop,) = ground.loops()
@@ -144,7 +144,7 @@ class SupervisorTrial:
             must(len(lines) <= 2, f"{task} was worked on {len(lines)} times")
         for path in ground.troubles():
             raise LostError(f"{path.name}: {path.read_text()}")
-        must(len(ground.spares()) <= kills, f"left behind: {ground.spares()}")
+        must(len(ground.spares()) <= leavings, f"left behind: {ground.spares()}")
         self._await_silence()
 
     def close(self) -> None:

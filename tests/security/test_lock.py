@@ -67,6 +67,21 @@ def test_a_lock_that_fits_has_no_faults(audit: ModuleType) -> None:
         ("-e .\n" + GOOD, "-e .: no requirement"),
         ("--pre\n" + GOOD, "--pre: no requirement"),
         ("-r /home/me/other.txt\n" + GOOD, "names an address or a path"),
+        ("# a\rb\n" + GOOD, "no plain ASCII"),
+        ("# a\x0cevil==1\n" + GOOD, "no plain ASCII"),
+        ("# a\u2028evil==1\n" + GOOD, "no plain ASCII"),
+        ("# -*- coding: utf-7 -*-\n" + GOOD, "names an encoding"),
+        ("#\n# vim: coding=utf-16\n" + GOOD, "names an encoding"),
+        (GOOD + "${EVIL}\n", "neither a pin"),
+        (GOOD.replace("'3.11'", "'3.11' # \\"), "neither a pin"),
+        (GOOD.replace(f"\n    {DIGEST}", f"\n# why\n    {DIGEST}", 1), "neither a pin"),
+        (GOOD + f"    {DIGEST}\n", "neither a pin"),
+        (
+            GOOD.replace("rich==15.0.0", "rich==15.0.0 ; python_full_version < '3.13.5'"),
+            "not in the lock for",
+        ),
+        (GOOD.replace("rich==15.0.0", "rich==15.0.0 ; platform_machine == 'x86_64'"), "darwin (arm64)"),
+        (GOOD.replace("rich==15.0.0", "rich==15.0.0 ; platform_release != '6'"), "the running system"),
     ],
 )
 def test_what_is_wrong_with_a_lock_is_told(audit: ModuleType, text: str, told: str) -> None:
@@ -76,6 +91,22 @@ def test_what_is_wrong_with_a_lock_is_told(audit: ModuleType, text: str, told: s
 def test_a_version_that_was_banned_is_told(audit: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(audit.BAD, "rich", {"15.0.0": "it was taken back"})
     assert list(audit.faults(GOOD, WANTED)) == ["rich==15.0.0: it was taken back"]
+
+
+def test_what_is_declared_for_no_place_is_told(audit: ModuleType) -> None:
+    told = list(audit.faults(GOOD, [*WANTED, Requirement('rich; sys_platform == "sunos"')]))
+    assert told == ['rich; sys_platform == "sunos": for no Python and machine that is looked at']
+
+
+def test_bytes_that_are_no_text_are_told(audit: ModuleType, tmp_path: Path) -> None:
+    (tmp_path / "requirements").mkdir()
+    (tmp_path / "pyproject.toml").write_bytes((REPOSITORY / "pyproject.toml").read_bytes())
+    for name in ("runtime.txt", "dev.txt"):
+        lock = (REPOSITORY / "requirements" / name).read_bytes()
+        (tmp_path / "requirements" / name).write_bytes(b"# \xff\n" + lock)
+    told = audit.look(tmp_path)
+    assert [len(found) for found in told.values()] == [1, 1]
+    assert "no plain ASCII" in told["dev.txt"][0]
 
 
 def test_a_missing_lock_fails_the_command(tmp_path: Path) -> None:
@@ -93,6 +124,17 @@ def test_without_a_service_it_says_that_it_did_not_ask(tmp_path: Path) -> None:
     code, told = run(path=f"{tmp_path}:/usr/bin:/bin")
     assert code == 0
     assert "skipped: no vulnerability service could be reached (ServiceError: no route to host)" in told
+
+
+def test_the_service_is_asked_about_both_locks(tmp_path: Path) -> None:
+    bad = '{"dependencies": [{"name": "rich", "version": "1", "vulns": [{"id": "PYSEC-1"}]}]}'
+    asked = tmp_path / "asked"
+    program = tmp_path / "pip-audit"
+    program.write_text(f"#!/bin/sh\necho \"$2\" >> '{asked}'\necho '{bad}'\n")
+    program.chmod(0o755)
+    code, told = run(path=f"{tmp_path}:/usr/bin:/bin")
+    assert [Path(line).name for line in asked.read_text().splitlines()] == ["runtime.txt", "dev.txt"]
+    assert (code, told.count("PYSEC-1")) == (1, 1)
 
 
 def test_what_the_service_knows_fails_and_what_it_does_not_know_is_told(audit: ModuleType) -> None:

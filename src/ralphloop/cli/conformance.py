@@ -15,6 +15,7 @@ from ralphloop.testing.conformance import hook as hooks
 from ralphloop.testing.conformance import suite, tally
 from ralphloop.testing.conformance.case import Case, CaseError, find
 from ralphloop.testing.conformance.hook import Hook
+from ralphloop.testing.conformance.orphans import none_left
 from ralphloop.testing.conformance.play import FAILED, Result
 
 USAGE = 2
@@ -67,7 +68,8 @@ def run(args: argparse.Namespace) -> int:
     hook = _hook(args)
     jobs = args.jobs if args.jobs > 0 else 2 * (os.cpu_count() or 1)
     progress = _Progress(len(cases))
-    results = suite.play_all(cases, hook, jobs=jobs, keep=args.keep, told=progress.told)
+    with none_left():
+        results = suite.play_all(cases, hook, jobs=jobs, keep=args.keep, told=progress.told)
     show_progress("")
     _show(results, args)
     return 1 if any(each.result == FAILED for each in results) else 0
@@ -90,7 +92,10 @@ def _hook(args: argparse.Namespace) -> Hook:
     if args.hook is None:
         return hooks.own(layouts=layouts, path=path)
     events = [event.strip() for event in args.events.split(",") if event.strip()]
-    tool = shlex.split(args.tool)
+    try:
+        tool = shlex.split(args.tool)
+    except ValueError as error:
+        raise UserError(f"--tool is no command line: {error}.") from None
     return hooks.foreign(args.hook, layouts=layouts, events=events, tool=tool, path=path)
 
 

@@ -12,6 +12,7 @@ from ralphloop.cli.explain import ALLOW, GO_ON, Account, as_json, consider, tell
 from ralphloop.cli.here import here
 from ralphloop.cli.output import say, say_json
 from ralphloop.cli.recorded_case import Said, answered
+from ralphloop.domain.plain import plain
 from ralphloop.hook import wire
 
 
@@ -54,9 +55,9 @@ def _facts(record: Mapping[str, Any], differs: list[str]) -> dict[str, Any]:
 def _compare(record: Mapping[str, Any], then: Said, differs: list[str]) -> None:
     answer = GO_ON if then.blocks or then.context else ALLOW
     by = f" by the rule {record['rule']}" if record["rule"] else ""
-    say("", f"recorded {record['at']} with ralphloop {record['version']}: {answer}{by}")
+    say("", plain(f"recorded {record['at']} with ralphloop {record['version']}: {answer}{by}"))
     for path, why in record["left_out"].items():
-        say(f"not in the record: {path} ({why})")
+        say(plain(f"not in the record: {path} ({why})"))
     if record["answer"]["broken"]:
         say("a bug of ralphloop left no answer then; errors.log in its state directory tells more.")
     if not differs:

@@ -12,6 +12,7 @@ from ralphloop.cli.errors import UserError
 from ralphloop.cli.here import UNDER_WAY, Here, here
 from ralphloop.cli.output import say, say_json
 from ralphloop.cli.person import require_person
+from ralphloop.domain.plain import plain
 from ralphloop.store import records
 from ralphloop.store.lock import BusyError
 from ralphloop.store.shelf import Shelf
@@ -90,15 +91,15 @@ def _list(place: Here, *, as_json: bool) -> None:
     rows = []
     for one in replay.kept(place):
         try:
-            rows.append(_row(one.number, records.load(one)))
-        except (ValueError, OSError, KeyError):
+            rows.append(_row(one.number, replay.checked(records.load(one), str(one.number))))
+        except (ValueError, OSError, UserError):
             rows.append({"number": one.number, "loop": one.loop, "answer": "cannot be read"})
     on = [each.root for each in place.shelves if each.records_stops]
     if as_json:
         return say_json({"recording": on, "records": rows})
     say(f"recording is on in {', '.join(on)}" if on else "recording is off; `ralphloop record on` begins it")
     for row in rows:
-        say(_line(row))
+        say(plain(_line(row)))
     return None
 
 
@@ -141,8 +142,8 @@ def _show(place: Here, which: str, *, as_json: bool) -> None:
     record = replay.load(place, which)
     if as_json:
         return say_json(record)
-    say(_line(_row(which, record)), f"registration {record['registration']}, {record['duration_ms']} ms")
-    say("", *_inside(record))
+    head = (_line(_row(which, record)), f"registration {record['registration']}, {record['duration_ms']} ms")
+    say(*map(plain, (*head, "", *_inside(record))))
     return None
 
 
@@ -171,10 +172,12 @@ def _case(place: Here, which: str, *, out: Path | None) -> None:
     if out is None:
         print(text, end="")
         return
-    if out.exists():
-        raise UserError(f"{out} is there already; name another file.")
     out.parent.mkdir(parents=True, exist_ok=True)
-    out.write_text(text, encoding="utf-8")
+    try:
+        with out.open("x", encoding="utf-8") as file:  # never through a link, never over a file
+            file.write(text)
+    except FileExistsError:
+        raise UserError(f"{out} is there already; name another file.") from None
     say(f"{out}: edit `expect` into what should have come out, then play it:")
     say(f"  ralphloop conformance --only '*{out.name}'")
 

@@ -12,6 +12,7 @@ from ralphloop.domain.model import PLUGINS
 from ralphloop.domain.plain import plain
 from ralphloop.evidence.mask import MASKED
 from ralphloop.hook.belongings import HOME, ROOT
+from ralphloop.hook.recording import NAMES
 from ralphloop.testing.conformance.answer import Answer
 from ralphloop.testing.conformance.scene import BYTES
 
@@ -118,7 +119,8 @@ def _step(known: Mapping[str, Any]) -> dict[str, Any]:
         step["without"] = without
     if cwd.startswith(ROOT + "/"):
         step["cwd"] = cwd[len(ROOT) + 1 :]
-    env = {name: value for name, value in known["env"].items() if name != "CLAUDE_CODE_SESSION_ID"}
+    env = {name: known["env"][name] for name in NAMES if name in known["env"]}
+    env.pop("CLAUDE_CODE_SESSION_ID", None)
     if env.get("CLAUDE_PROJECT_DIR") == ROOT:
         del env["CLAUDE_PROJECT_DIR"]
     if env:
@@ -173,9 +175,9 @@ HEAD = """\
 
 def text_of(case: Mapping[str, Any], record: Mapping[str, Any]) -> str:
     """The case as a file."""
-    parts = [HEAD.format(version=record["version"])]
+    parts = [HEAD.format(version=plain(record["version"]))]
     for path, why in record["left_out"].items():
-        parts.append(f"# Not in the record: {_line(path)} ({_line(why)}).\n")
+        parts.append(f"# Not in the record: {plain(path)} ({plain(why)}).\n")
     if record["checks"]:
         parts.append("# Checks ran at this stop. In a case no check is approved, so none runs.\n")
     if record["seen"]:
@@ -190,7 +192,3 @@ def text_of(case: Mapping[str, Any], record: Mapping[str, Any]) -> str:
     for step in case["step"]:
         parts.append("\n[[step]]\n" + toml_text.table(step, "step"))
     return "".join(parts)
-
-
-def _line(text: str) -> str:
-    return plain(text.replace("\n", " "))

@@ -9,6 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ralphloop.cli import record_shape
 from ralphloop.cli.errors import UserError
 from ralphloop.cli.here import Here
 from ralphloop.cli.recorded_case import Said, as_case, named_sessions
@@ -18,14 +19,14 @@ from ralphloop.domain.model import LoopState, Turn
 from ralphloop.evidence.checker import Verdict
 from ralphloop.evidence.origin import Origin
 from ralphloop.evidence.prove import Prover
-from ralphloop.hook import find
+from ralphloop.hook import claim, find, wire
 from ralphloop.hook.find import Call
 from ralphloop.hook.recording import FORMAT
 from ralphloop.hook.stop import Stop
 from ralphloop.store import approvals, files, records
 from ralphloop.store.loop import LoopFiles
 from ralphloop.store.records import Kept
-from ralphloop.store.shelf import OWNED, Record, Shelf
+from ralphloop.store.shelf import ARMED, ENDED, OWNED, Shelf
 from ralphloop.tasklists.registry import TRUTH
 from ralphloop.testing.conformance.case import Case, CaseError, parse
 from ralphloop.testing.conformance.scene import Scene, SceneError, since
@@ -40,7 +41,10 @@ def load(place: Here, which: str) -> dict[str, Any]:
     try:
         if which.isascii() and which.isdigit():
             return checked(records.load(numbered(place, int(which))), f"record {which}")
-        return checked(jsontext.parse_object(Path(which).read_text(encoding="utf-8")), which)
+        text = files.read_text(which)
+        if text is None:
+            raise UserError(f"there is no file {which}; `ralphloop record list` shows the records here.")
+        return checked(jsontext.parse_object(text), which)
     except ValueError as error:
         raise UserError(f"{which} is no record of a stop ({error}).") from None
 
@@ -61,13 +65,9 @@ def checked(data: dict[str, Any], name: str) -> dict[str, Any]:
     """The record, if it has all that a reader relies on."""
     if data.get("format") != FORMAT:
         raise UserError(f"{name} is no record that this version of ralphloop can read.")
-    shapes = {
-        "version": str, "at": str, "layout": str, "registration": str, "command": str,
-        "left_alone": bool, "seen": bool, "plugin": bool, "loop": str,
-        "rule": str, "layouts": list, "approved": list, "checks": list, "env": dict, "payload": dict,
-        "transcript": dict, "files": dict, "home": dict, "left_out": dict, "answer": dict,
-    }  # fmt: skip
-    wrong = [key for key, kind in shapes.items() if not isinstance(data.get(key), kind)]
+    if not record_shape.is_flat(data):
+        raise UserError(f"{name} is damaged: it is nested too deeply; take another one.")
+    wrong = record_shape.wrong(data)
     if wrong:
         raise UserError(f"{name} is damaged: {', '.join(wrong)}; take another one.")
     return data
@@ -87,11 +87,11 @@ def staged(record: Mapping[str, Any]) -> Iterator[Stage]:
     """The record's files in a folder that is gone afterwards, its times moved to today."""
     case = parse_case(record)
     with scratch_folder(f"{PREFIX}{os.getpid()}-") as folder:
-        scene = Scene(folder / "stop", shift_s=since(case.recorded_at))
         try:
+            scene = Scene(folder / "stop", shift_s=since(case.recorded_at))
             scene.lay(case)
-        except (SceneError, OSError) as error:
-            raise UserError(f"the record cannot be laid out: {error}.") from None
+        except (SceneError, OSError, ValueError, OverflowError) as error:
+            raise UserError(f"the record cannot be laid out: {error}; take another one.") from None
         step = case.steps[0]
         env = _env(scene, record, scene.fill_all(step.env))
         cwd = str(scene.path(step.cwd))
@@ -100,21 +100,21 @@ def staged(record: Mapping[str, Any]) -> Iterator[Stage]:
             layouts=tuple(record["layouts"]),
             env=env,
             cwd=cwd,
-            writes=True,
+            writes=True,  # a list that was restored, or a claim turned back, is read again: in this folder
         )
         here = Shelf(str(scene.root), env)
-        _must_stay(scene, env, cwd=str(scene.fill_all(step.payload).get("cwd", cwd)))
+        payload = scene.fill_all(step.payload)
+        _must_stay(scene, call, cwd=wire.stop_event(payload, cwd=cwd).cwd)
         _note_seen(record, here)
         if record["approved"]:
             approvals.approve(here, record["approved"], by="the recorded person")
-        data = jsontext.render(scene.fill_all(step.payload)).encode()
-        yield Stage(scene, Here(cwd, env), call, data)
+        yield Stage(scene, Here(cwd, env, writes=False), call, jsontext.render(payload).encode())
 
 
 def parse_case(record: Mapping[str, Any]) -> Case:
     try:
         return parse(as_case(record), file="record")
-    except (CaseError, KeyError, TypeError) as error:
+    except (CaseError, KeyError, TypeError, ValueError) as error:
         raise UserError(f"the record is damaged ({error}); take another one.") from None
 
 
@@ -135,15 +135,18 @@ def _env(scene: Scene, record: Mapping[str, Any], recorded: Mapping[str, str]) -
     return {**env, **recorded}
 
 
-def _must_stay(scene: Scene, env: Mapping[str, str], *, cwd: str) -> None:
-    """Refuse a record that leads out of its scratch folder: it may come from anybody, and decisions write."""
+def _must_stay(scene: Scene, call: Call, *, cwd: str) -> None:
+    """Refuse a record that leads out of its scratch folder: it may come from anybody, and decisions write.
+
+    What is looked at here is all that a decision would find, and is read as the decision reads it.
+    """
     top = str(scene.folder)
-    places = [cwd, os.path.join(str(scene.root), env.get("RALPH_LOOP_DIR") or "")]
-    places += [root for root in find.roots(cwd, env) if not files.inside(top, root)]
-    for path in scene.home.rglob("@ralph/*/*.json"):
-        with suppress(OSError, ValueError):
-            known = Record.from_json(jsontext.parse_object(path.read_text(encoding="utf-8")))
-            places += [known.root, *known.paths.values()]
+    places = [cwd, os.path.join(str(scene.root), call.env.get("RALPH_LOOP_DIR") or "")]
+    for root in find.roots(cwd, call.env):
+        places += [] if files.inside(top, root) else [root]
+        places += _armed_places(Shelf(root, call.env))
+    for source in claim.sources(cwd, call):
+        places += [source.root, *source.paths.values()] if source.enabled else []
     for place in places:
         if not files.inside(place, top):
             raise UserError(
@@ -151,12 +154,21 @@ def _must_stay(scene: Scene, env: Mapping[str, str], *, cwd: str) -> None:
             )
 
 
+def _armed_places(here: Shelf) -> Iterator[str]:
+    for kind in (ARMED, OWNED, ENDED):
+        known = list(here.records(kind))
+        if len(known) != len(files.names(os.path.join(here.folder, kind))):
+            raise UserError("the record is damaged (an arming record cannot be read); take another one.")
+        for one in known:
+            yield from (one.root, *one.paths.values())
+
+
 def _note_seen(record: Mapping[str, Any], here: Shelf) -> None:
     """Where the loop had seen its list as it was, it has seen the copy as well."""
     known = [one for one in here.records(OWNED) if one.id == record["loop"]]
     if not known or not record["seen"]:
         return
-    (found,) = known
+    found = known[0]
     path = Path(here.kept(found.id), "loop.json")
     with suppress(OSError, ValueError):
         state = jsontext.parse_object(path.read_text(encoding="utf-8"))

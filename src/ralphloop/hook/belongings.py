@@ -4,7 +4,6 @@ without secrets."""
 from __future__ import annotations
 
 from ralphloop import system as os
-from ralphloop.domain import jsontext
 from ralphloop.domain.model import FEATURES
 from ralphloop.hook import claim, find
 from ralphloop.store import approvals, files, shelf
@@ -130,7 +129,7 @@ class Belongings:
         """The facts as they may be written down."""
         from ralphloop.evidence import mask
 
-        secrets = _spellings(mask.secrets(self._call.env))
+        secrets = mask.spellings(mask.secrets(self._call.env))
 
         def clean(value: Any) -> Any:
             if isinstance(value, str):
@@ -140,12 +139,6 @@ class Belongings:
             return [clean(item) for item in value] if isinstance(value, (list, tuple)) else value
 
         return {key: clean(value) for key, value in facts.items()}
-
-
-def _spellings(secrets: list[str]) -> set[str]:
-    """The secrets as they are, as they stand in JSON, and in JSON that is a text of a transcript's JSON."""
-    once = {jsontext.quote(secret)[1:-1] for secret in secrets}
-    return {*secrets, *once, *(jsontext.quote(secret)[1:-1] for secret in once)}
 
 
 def _pointers(layout: str, root: str) -> list[str]:

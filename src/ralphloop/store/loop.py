@@ -122,7 +122,7 @@ class LoopFiles:
         path = own_file(self.record)
         for place in {path, os.path.realpath(path)}:
             self.shelf.stamp(place, iso(time.time()))
-        for folder in (self.folder, self.kept, os.path.dirname(path)):
+        for folder in (self.folder, self.path("evidence"), self.kept, os.path.dirname(path)):
             files.sweep(folder, time.time())
 
     def load_ledger(self) -> Ledger:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -22,14 +22,28 @@ _USAGE = {
 }
 
 
+def append(path: Path, data: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("ab") as lines:
+        lines.write(data)
+
+
 class SessionLog:
     """Appends to `<home>/.claude/projects/<project>/<session>.jsonl`, each line linked to the one before."""
 
-    def __init__(self, home: Path, project: Path, session_id: str) -> None:
+    def __init__(
+        self,
+        home: Path,
+        project: Path,
+        session_id: str,
+        *,
+        append: Callable[[Path, bytes], None] = append,
+    ) -> None:
         folder = re.sub(r"[^A-Za-z0-9]", "-", str(project))
         self.path = home / ".claude" / "projects" / folder / f"{session_id}.jsonl"
         self._project = project
         self._session_id = session_id
+        self._append = append
         self._last: str | None = None
 
     def asked(self, text: str) -> None:
@@ -102,6 +116,4 @@ class SessionLog:
             "gitBranch": "",
         }
         self._last = str(entry["uuid"])
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        with self.path.open("a", encoding="utf-8") as lines:
-            lines.write(json.dumps(entry) + "\n")
+        self._append(self.path, json.dumps(entry).encode() + b"\n")

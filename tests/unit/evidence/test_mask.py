@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import time
+from urllib.parse import quote
 
 import pytest
 
-from ralphloop.evidence.mask import mask, secrets
+from ralphloop.evidence.mask import mask, secrets, spellings
 
 BODY = "\n".join(
     ["MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj"] * 3 + ["MzEfYyjiWA4R4w=="]
@@ -124,3 +126,52 @@ def test_no_text_takes_long(text: str) -> None:
     began = time.monotonic()
     mask(text, ["AAAAAAAA"])
     assert time.monotonic() - began < 10
+
+
+@pytest.mark.parametrize(
+    "before", ["\\n", "\\t", "\\\\n", "\\u000a", "\x1b[1;31m", "\\u001b[31m", "\\u001B[m", "\\x1b[0m", "%20"]
+)
+@pytest.mark.parametrize(
+    "token",
+    ["sk-ant-api03-AbC_dEf-0123456789", "ghp_" + "a1B2" * 9, "AKIAIOSFODNN7EXAMPLE", "xoxb-123456789012-ab"],
+)
+def test_a_token_after_an_escape_is_masked(before: str, token: str) -> None:
+    assert mask(f'"text{before}{token}\\nmore"', []) == f'"text{before}***\\nmore"'
+
+
+@pytest.mark.parametrize("before", ["\\n", "\\u001b[31m", "\x1b[31m"])
+def test_a_bearer_token_at_the_start_of_a_line_in_json_is_masked(before: str) -> None:
+    assert mask(f"x{before}Bearer {'a1b2.' * 6}\\n", []) == f"x{before}Bearer ***\\n"
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("postgres://me:hunter22@db/shop", "postgres://me:***@db/shop"),
+        ("redis://:p%40ss@cache:6379/0", "redis://:***@cache:6379/0"),
+        ("https://me:p@ss@host/a@b", "https://me:***@host/a@b"),
+        ("http://localhost:8080/me@home", "http://localhost:8080/me@home"),
+        ("https://host/a:b@c", "https://host/a:b@c"),
+        ("ssh://git@host:22/x", "ssh://git@host:22/x"),
+    ],
+)
+def test_a_password_in_a_url_is_masked(url: str, shown: str) -> None:
+    assert mask(f'see "{url}" there', []) == f'see "{shown}" there'
+
+
+def test_a_secret_is_known_however_it_is_spelt() -> None:
+    secret = 'p\u00e4ss/w"rd\\ &\n'
+    shown = [
+        secret, json.dumps(secret), json.dumps(secret, ensure_ascii=False), json.dumps(json.dumps(secret)),
+        json.dumps(json.dumps(secret, ensure_ascii=False), ensure_ascii=False),
+        json.dumps(json.dumps(secret, ensure_ascii=False)),
+        quote(secret), quote(secret, safe=""), quote(secret, safe="").replace("%C3%A4", "%c3%a4").lower(),
+    ]  # fmt: skip
+    for text in shown:
+        assert "rd" not in mask(text, spellings([secret])), text
+
+
+def test_many_ends_of_keys_take_no_longer_than_their_length() -> None:
+    began = time.monotonic()
+    mask("-----END PRIVATE KEY-----\n" * 75_000, [])
+    assert time.monotonic() - began < 20

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,11 @@ def test_a_case_has_defaults_for_all_but_its_name_and_place() -> None:
         ({"step": [{}, {"sez": "x"}]}, "a.toml: step 2: unknown key `sez`"),
         ({"step": [{"times": True}]}, "a.toml: step 1: `times` is not a number"),
         ({"step": [{"times": 0}]}, "a.toml: step 1: `times` and `at_once` are at least 1"),
+        ({"step": [{"at_once": 10**6}]}, "a.toml: step 1: `times` and `at_once` are at least 1, at most"),
+        ({"step": [{"payload": {"a": [date(2026, 1, 1)]}}]}, "a.toml: step 1: `payload` is not a table of"),
+        ({"step": [{"transcript": [date(2026, 1, 1)]}]}, "a.toml: step 1: `transcript` is not a list of"),
+        ({"step": [{"calls": [{}]}]}, "a.toml: step 1: `calls` is not a list of tables with a `name`"),
+        ({"step": [{"calls": [{"name": "Bash", "input": 1}]}]}, "a.toml: step 1: `calls` is not a list of"),
         ({"step": [{"by": "nobody"}]}, 'a.toml: step 1: `by` is \'nobody\'; "person" or "agent"'),
         ({"step": [{"session": "bob"}]}, "a.toml: step 1: `session` is 'bob'; it is one capital letter"),
         ({"step": [{"replaces": {"a": ["x"]}}]}, "a.toml: step 1: `replaces` has the old and the new text"),

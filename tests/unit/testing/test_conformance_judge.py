@@ -38,6 +38,8 @@ def judged(expect: Expect, *answers: Answer, **saw: Any) -> list[str]:
         (answer(code=2), "exit code 2 instead of 0"),
         (answer("garbage"), "not exactly one JSON object: garbage"),
         (answer("{}{}"), "not exactly one JSON object"),
+        (answer('{"n": NaN}'), "not exactly one JSON object"),
+        (answer('{"decision": "block", "reason": "x", "n": [-Infinity]}'), "not exactly one JSON object"),
         (answer("[1]"), "not exactly one JSON object"),
         (answer("[" * 100_000), "not exactly one JSON object"),
         (answer({"decision": "block"}), "a block without a reason"),

@@ -7,21 +7,33 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
+OUTPUT_MAX = 1_000_000  # bytes of each stream
+
+
+def parsed(text: str) -> Any:
+    """The value of a JSON text; ValueError for any other, also for NaN and the like, which clients refuse."""
+    return json.loads(text, parse_constant=_refuse)
+
+
+def _refuse(name: str) -> None:
+    raise ValueError(f"{name} is no JSON")
+
 
 @dataclass(frozen=True)
 class Answer:
-    """Both streams and the exit code, which is None where the time ran out."""
+    """Both streams and the exit code, which is None where the time ran out or the output was too much."""
 
     exit_code: int | None
     stdout: str
     stderr: str
     duration_ms: float
+    is_cut: bool = False  # there was more output than is listened to
 
     @property
     def said(self) -> dict[str, Any]:
         """The one JSON object on stdout; empty if there is none."""
         with contextlib.suppress(ValueError, RecursionError):
-            value = json.loads(self.stdout)
+            value = parsed(self.stdout)
             return value if isinstance(value, dict) else {}
         return {}
 

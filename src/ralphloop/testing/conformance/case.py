@@ -10,11 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from ralphloop.domain.model import LAYOUTS
+from ralphloop.testing.conformance import files
 
 ANY = "none"  # the layout of a case that needs no list
 TOOL, REGISTRATIONS = "ralphloop", "registrations"
 ANSWERS = ("block", "allow", "silent", "message")
 FAILURES = 76
+TIMES_MAX, AT_ONCE_MAX = 1000, 100
+_NOT_TO_SET = re.compile(r"HOME|PATH|ENV|BASH_ENV|NODE_OPTIONS|(PYTHON|XDG_|LD_|DYLD_|GIT_).*")
 _CLAUSE = re.compile(r"failure (?P<failure>\d+)|spec \d+(\.\d+)?|document [123]: \S.*")
 
 
@@ -128,8 +131,8 @@ def load(path: Path, suite: Path | None = None) -> Case:
     inside = (top / "cases") in path.parents
     file = path.relative_to(top / "cases").as_posix() if inside else path.name
     try:
-        data = _toml(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+        data = _toml(files.read(path, flags=0).decode())
+    except (OSError, ValueError, RecursionError) as error:
         raise CaseError(f"{file}: {error}") from None
     return parse(data, file=file, projects=top / "projects")
 
@@ -171,12 +174,16 @@ def parse(data: Mapping[str, Any], *, file: str, projects: Path = Path()) -> Cas
 def _check(case: Case) -> None:
     if case.layout not in (*LAYOUTS, ANY):
         raise CaseError(f"{case.file}: `layout` is {case.layout!r}; one of {', '.join((*LAYOUTS, ANY))}")
-    if case.project and not (case.projects / case.project).is_dir():
+    if case.project and not _is_below(case.projects / case.project, case.projects):
         raise CaseError(f"{case.file}: there is no project {case.project!r} in {case.projects}")
     for clause in case.stands_for:
         found = _CLAUSE.fullmatch(clause)
         if not found or int(found["failure"] or 1) not in range(1, FAILURES + 1):
             raise CaseError(f"{case.file}: `stands_for` names {clause!r}, which is no clause")
+
+
+def _is_below(folder: Path, top: Path) -> bool:
+    return folder.is_dir() and top.resolve() in folder.resolve().parents
 
 
 def _step(raw: Any, where: str) -> Step:
@@ -189,10 +196,14 @@ def _step(raw: Any, where: str) -> Step:
         raise CaseError(f"{where}: `session` is {step.session!r}; it is one capital letter")
     if step.by not in ("person", "agent"):
         raise CaseError(f'{where}: `by` is {step.by!r}; "person" or "agent"')
-    if step.times < 1 or step.at_once < 1:
-        raise CaseError(f"{where}: `times` and `at_once` are at least 1")
+    if not (1 <= step.times <= TIMES_MAX and 1 <= step.at_once <= AT_ONCE_MAX):
+        most = f"at most {TIMES_MAX} and {AT_ONCE_MAX}"
+        raise CaseError(f"{where}: `times` and `at_once` are at least 1, {most}")
     if {expect.answer, *expect.answers} - {"", *ANSWERS}:
         raise CaseError(f"{where}: an answer is one of {', '.join(ANSWERS)}")
+    for name in step.env:
+        if _NOT_TO_SET.fullmatch(name):
+            raise CaseError(f"{where}: `env` may not set {name}, by which programs or their files are found")
     if any(len(pair) != 2 for pair in step.replaces.values()):
         raise CaseError(f"{where}: `replaces` has the old and the new text of each path")
     return step
@@ -235,7 +246,19 @@ def _owner(value: Any) -> Any:
     return value if isinstance(value, str) else _map_of(_is(str))(value)
 
 
-def _whatever(value: Any) -> Any:
+def _json(value: Any) -> Any:
+    """What JSON can say; the dates and times of TOML it cannot."""
+    if isinstance(value, (dict, list)):
+        for item in value.values() if isinstance(value, dict) else value:
+            _json(item)
+    elif not isinstance(value, (str, int, float)):
+        raise TypeError
+    return value
+
+
+def _call(value: Any) -> Any:
+    _is(str)(_is(dict)(_json(value)).get("name"))
+    _is(dict)(value.get("input", {}))
     return value
 
 
@@ -244,6 +267,7 @@ _FILES = ("a table of texts", _map_of(lambda value: _is(str)(value).removeprefix
 _TEXTS = ("a list of texts", _list_of(_is(str)))
 _NUMBER = ("a number", _is(int))
 _TABLE = ("a table", _is(dict))
+_JSON_TABLE = ("a table of what JSON can say", lambda value: _is(dict)(_json(value)))
 _TEXT_TABLE = ("a table of texts", _map_of(_is(str)))
 _TEXTS_TABLE = ("a table of lists of texts", _map_of(_list_of(_is(str))))
 
@@ -254,15 +278,16 @@ _CASE = {
 }  # fmt: skip
 _STEP = {
     "session": _TEXT, "writes": _FILES, "replaces": _TEXTS_TABLE, "removes": _TEXTS, "says": _TEXT,
-    "calls": ("a list of tables", _list_of(_is(dict))), "transcript": ("a list", _list_of(_whatever)),
-    "event": _TEXT, "payload": _TABLE, "without": _TEXTS, "stdin": _TEXT, "prompt": _TEXT, "cwd": _TEXT,
+    "calls": ("a list of tables with a `name` and an `input`", _list_of(_call)),
+    "transcript": ("a list of what JSON can say", _list_of(_json)), "event": _TEXT, "payload": _JSON_TABLE,
+    "without": _TEXTS, "stdin": _TEXT, "prompt": _TEXT, "cwd": _TEXT,
     "env": _TEXT_TABLE, "registration": _TEXT, "times": _NUMBER, "at_once": _NUMBER, "run": _TEXTS,
     "by": _TEXT, "expect": _TABLE,
 }  # fmt: skip
 _EXPECT = {
-    "answer": _TEXT, "answers": ("a table of numbers", _map_of(_is(int))), "said": _TABLE,
+    "answer": _TEXT, "answers": ("a table of numbers", _map_of(_is(int))), "said": _JSON_TABLE,
     "reason_has": _TEXTS, "reason_lacks": _TEXTS, "message_has": _TEXTS, "message_lacks": _TEXTS,
     "context_has": _TEXTS, "stderr_has": _TEXTS, "unchanged": _TEXTS, "has": _TEXTS_TABLE,
-    "lacks": _TEXTS_TABLE, "equals": _FILES, "json": _TABLE, "absent": _TEXTS, "present": _TEXTS,
+    "lacks": _TEXTS_TABLE, "equals": _FILES, "json": _JSON_TABLE, "absent": _TEXTS, "present": _TEXTS,
     "outcome": _TEXT, "state": _TEXT, "exit": _NUMBER, "output_has": _TEXTS, "output_lacks": _TEXTS,
 }  # fmt: skip

@@ -11,12 +11,13 @@ from typing import Any
 
 from ralphloop.evidence.globs import matches
 from ralphloop.hook.belongings import HOME
-from ralphloop.testing.conformance.answer import Answer
+from ralphloop.testing.conformance.answer import OUTPUT_MAX, Answer, parsed
 from ralphloop.testing.conformance.case import Expect
 from ralphloop.testing.conformance.scene import Seen
 
 REASON_MAX = 10_000
 SHOWN_MAX = 300
+TOO_MUCH = f"more than {OUTPUT_MAX} bytes of output"
 MISSING = object()
 
 
@@ -28,18 +29,23 @@ class Saw:
     before: Mapping[str, Seen]
     after: Mapping[str, Seen]
     loop: Mapping[str, Any] = field(default_factory=dict)
+    left: Sequence[str] = ()  # the command lines of processes that stayed behind
     is_run: bool = False
 
 
 def complaints(expect: Expect, saw: Saw) -> list[str]:
     """What is not as it must be; empty if all is well."""
     found = [*_of_run(expect, saw.answers[0])] if saw.is_run else [*_of_answers(expect, saw.answers)]
+    found += [f"it left a process behind: {_short(line)}" for line in saw.left]
     found += [*_unchanged(expect, saw), *_of_files(expect, saw.after), *_of_loop(expect, saw.loop)]
     return list(dict.fromkeys(found))  # hooks at once complain alike
 
 
 def rules(answer: Answer) -> Iterator[str]:
     """What holds for every answer of a hook."""
+    if answer.is_cut:
+        yield TOO_MUCH
+        return
     if answer.exit_code is None:
         yield f"the hook did not end, nor close its output, within {answer.duration_ms / 1000:.0f} s"
         return
@@ -60,7 +66,7 @@ def rules(answer: Answer) -> Iterator[str]:
 
 def _is_object(text: str) -> bool:
     try:
-        return isinstance(json.loads(text), dict)
+        return isinstance(parsed(text), dict)
     except (ValueError, RecursionError):
         return False
 
@@ -100,6 +106,9 @@ def _seen(answer: Answer) -> str:
 
 
 def _of_run(expect: Expect, answer: Answer) -> Iterator[str]:
+    if answer.is_cut:
+        yield TOO_MUCH
+        return
     output = answer.stdout + answer.stderr
     if answer.exit_code != expect.exit:
         yield f"the command's exit code is {answer.exit_code}, expected {expect.exit}{_told(output)}"
@@ -172,7 +181,7 @@ def _texts_of(glob: str, after: Mapping[str, Seen]) -> list[tuple[str, str]]:
 
 def _json(path: str, text: str, *, pointer: str, value: Any) -> Iterator[str]:
     try:
-        data = json.loads(text)
+        data = parsed(text)
     except (ValueError, RecursionError) as error:
         yield f"{path} is not JSON: {error}"
         return
@@ -191,7 +200,7 @@ def _at(data: Any, pointer: str) -> Any:
         key = part.replace("~1", "/").replace("~0", "~")
         if isinstance(data, dict) and key in data:
             data = data[key]
-        elif isinstance(data, list) and key.isdigit() and int(key) < len(data):
+        elif isinstance(data, list) and key.isdecimal() and int(key) < len(data):
             data = data[int(key)]
         else:
             return MISSING

@@ -49,7 +49,7 @@ def play(case: Case, hook: Hook, *, folder: Path, processes: Processes | None = 
     begun = time.perf_counter()
     try:
         found = _Play(case, hook, folder=folder, processes=processes or Processes()).steps()
-    except (SceneError, OSError) as error:
+    except (SceneError, OSError, ValueError, OverflowError, RecursionError) as error:
         found = [f"the case cannot be set up: {error}"]
     duration_ms = (time.perf_counter() - begun) * 1000
     return Result(case, FAILED if found else PASSED, "\n".join(found), duration_ms, folder)
@@ -85,10 +85,12 @@ class _Play:
         data = b"" if step.run else self._turn(step, session)
         before = self.scene.look()
         answers = [self._run(step)] if step.run else self._ask(step, data)
+        left = self.processes.end_left(self.scene.folder)
         after = self.scene.look()
         self._heard(step, session, answers)
         expect = self._filled(step.expect)
-        return complaints(expect, Saw(answers, before, after, self._loop(expect), is_run=bool(step.run)))
+        saw = Saw(answers, before, after, self._loop(expect), left=left, is_run=bool(step.run))
+        return complaints(expect, saw)
 
     def _filled(self, expect: Expect) -> Expect:
         """The expectation with ids and paths in its texts, and files named as the scene names them."""
@@ -179,7 +181,7 @@ class _Play:
             **self.hook.variables(self.case.layout),
             **self.scene.fill_all(step.env),
         }
-        cwd = self.scene.path(step.cwd)
+        cwd = self.scene.inside(step.cwd)
 
         def ask() -> Answer:
             words = ["/bin/sh", "-c", line]
@@ -202,7 +204,9 @@ class _Play:
     def _run(self, step: Step) -> Answer:
         given = self._agent_env(self.scene.session(step.session)) if step.by == "agent" else {}
         words = [*self.hook.tool, *(self.scene.fill(word) for word in step.run)]
-        return self.processes.run(words, data=b"", env=self._env(step, given), cwd=self.scene.path(step.cwd))
+        return self.processes.run(
+            words, data=b"", env=self._env(step, given), cwd=self.scene.inside(step.cwd)
+        )
 
     def _agent_env(self, session: Session) -> dict[str, str]:
         return {
@@ -225,5 +229,6 @@ class _Play:
         env = self._env(Step(), {})
         words = [*self.hook.tool, "status", "--json"]
         told = self.processes.run(words, data=b"", env=env, cwd=self.scene.root).said
-        loops = told.get("loops") or [{}]
-        return dict(loops[0])
+        loops = told.get("loops")
+        first = loops[0] if isinstance(loops, list) and loops else {}
+        return first if isinstance(first, dict) else {}

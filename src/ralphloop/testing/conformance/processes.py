@@ -11,10 +11,11 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from ralphloop.testing.conformance.answer import Answer
+from ralphloop.testing.conformance.answer import OUTPUT_MAX, Answer
+from ralphloop.testing.conformance.exchange import Exchange, TooMuchError
+from ralphloop.testing.conformance.orphans import end_marked
 
 LIMIT_S = 30.0
-GRACE_S = 2.0  # for the pipes of what was ended; a child that left the group may hold them
 
 
 class Processes:
@@ -23,6 +24,7 @@ class Processes:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._groups: set[int] = set()
+        self._ended: set[int] = set()
         self._closed = False
 
     def run(
@@ -37,17 +39,23 @@ class Processes:
         """Run to the end or the limit, in a group of its own, of which nothing is left then."""
         begun = time.perf_counter()
         process = self._start(words, env=env, cwd=cwd)
-        try:
-            out, err = process.communicate(data, timeout=limit_s)
-            code: int | None = process.returncode
-        except subprocess.TimeoutExpired:
-            code, (out, err) = None, _ended(process)
-        finally:
-            _end(process.pid)
-            with self._lock:
-                self._groups.discard(process.pid)
+        heard = Exchange(process, data, most=OUTPUT_MAX)
+        code, is_cut = None, False
+        with process:
+            try:
+                code = heard.finish(limit_s)
+            except subprocess.TimeoutExpired:
+                pass
+            except TooMuchError:
+                is_cut = True
+            finally:
+                _end(process.pid)
+                with self._lock:
+                    self._groups.discard(process.pid)
+                    self._ended.add(process.pid)
         duration_ms = (time.perf_counter() - begun) * 1000
-        return Answer(code, out.decode("utf-8", "replace"), err.decode("utf-8", "replace"), duration_ms)
+        out, err = (stream.decode("utf-8", "replace") for stream in (heard.out, heard.err))
+        return Answer(code, out, err, duration_ms, is_cut)
 
     def _start(self, words: Sequence[str], *, env: Mapping[str, str], cwd: Path) -> subprocess.Popen[bytes]:
         pipe = subprocess.PIPE
@@ -56,28 +64,22 @@ class Processes:
                 raise KeyboardInterrupt
             process = subprocess.Popen(
                 list(words), cwd=cwd, env=dict(env), stdin=pipe, stdout=pipe, stderr=pipe,
-                start_new_session=True,
+                bufsize=0, start_new_session=True,
             )  # fmt: skip
             self._groups.add(process.pid)
         return process
+
+    def end_left(self, folder: Path) -> list[str]:
+        """End those who left their group, known by the folder in their environment; their command lines."""
+        with self._lock:
+            groups = frozenset(self._ended)
+        return end_marked(folder, but_groups=groups)
 
     def close(self) -> None:
         with self._lock:
             self._closed = True
             for group in self._groups:
                 _end(group)
-
-
-def _ended(process: subprocess.Popen[bytes]) -> tuple[bytes, bytes]:
-    """What it said until its group was ended."""
-    _end(process.pid)
-    try:
-        return process.communicate(timeout=GRACE_S)
-    except subprocess.TimeoutExpired:
-        for pipe in (process.stdin, process.stdout, process.stderr):
-            if pipe:
-                pipe.close()
-        return b"", b""
 
 
 def _end(group: int) -> None:

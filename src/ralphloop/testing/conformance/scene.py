@@ -8,9 +8,10 @@ import json
 import os
 import re
 import shutil
+import stat
 import subprocess
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
 from itertools import pairwise
@@ -21,18 +22,26 @@ from ralphloop.domain.model import FEATURES, LAYOUTS, SPECKIT, SPECUM
 from ralphloop.hook.belongings import HOME, LOGS, ROOT
 from ralphloop.hook.find import locate
 from ralphloop.tasklists.registry import own_file
+from ralphloop.testing.conformance import files
 from ralphloop.testing.conformance.case import ANY, Case
 from ralphloop.testing.session_log import SessionLog
 
 BYTES = "base64:"
 ROOT_NAME, HOME_NAME = "my project (1)", "home of me"  # hooks meet such names
-GIT_NAME = ("-c", "user.name=Tester", "-c", "user.email=tester@example.invalid", "-c", "commit.gpgsign=false")
+GIT_SETTINGS = (
+    "-c", "user.name=Tester", "-c", "user.email=tester@example.invalid", "-c", "commit.gpgsign=false",
+    "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null",
+)  # fmt: skip
+# No settings but those: a case could name a command there.
+GIT_ENV = {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull}
+LARGE = 8 * 1024 * 1024  # of a larger file only size and time are looked at
 OWN_NAMES = {FEATURES: "feature_list.json", SPECUM: ".ralph-state.json", SPECKIT: ".speckit-state.json"}
 # A task that the session marked, and took back, so that the list is as it is on disk.
 MARKS = ('"passes": false', '"passes": true', '"passes": false')
 ELSE = "Look at something else here."
 
 _ISO = re.compile(r"\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
+_LIKE_HOME = re.compile(rf"\\*{HOME}")
 _EPOCH = re.compile(r'("\w+_at":\s*)(\d{10}(?:\.\d+)?)')
 
 
@@ -78,7 +87,8 @@ class Scene:
     def session(self, name: str) -> Session:
         if name not in self._sessions:
             made = str(uuid.uuid4())
-            self._sessions[name] = Session(made, SessionLog(self.home, self.root, made))
+            log = SessionLog(self.home, self.root, made, append=self._append)
+            self._sessions[name] = Session(made, log)
         return self._sessions[name]
 
     def fill(self, text: str) -> str:
@@ -110,13 +120,21 @@ class Scene:
             raise SceneError(f"{text} lies outside the project and the home")
         return place
 
-    def _to_change(self, text: str, *, itself: bool = False) -> Path:
-        """The same for a file that is changed: no link of a case leads the change out of the scene."""
+    def inside(self, text: str, *, itself: bool = False) -> Path:
+        """The same without links, of a case or a hook, so that none leads a change out of the scene."""
         place = self.path(text)
-        real = Path(os.path.realpath(place.parent if itself else place))
-        if Path(os.path.realpath(self.folder)) not in real.parents:
+        real = Path(os.path.realpath(place.parent), place.name) if itself else Path(os.path.realpath(place))
+        if not self._holds(real):
             raise SceneError(f"{text} leads outside the project and the home")
-        return place
+        return real
+
+    def _holds(self, place: Path) -> bool:
+        return Path(os.path.realpath(self.folder)) in place.parents
+
+    def _append(self, path: Path, data: bytes) -> None:
+        place = self.inside(str(path))
+        place.parent.mkdir(parents=True, exist_ok=True)
+        files.append(place, data)
 
     def name(self, text: str) -> str:
         """A path or glob of a case by the name that `look` has for it."""
@@ -133,30 +151,40 @@ class Scene:
         self.write(case.files)
         self.write({f"{HOME}/{path}": text for path, text in case.home.items()})
         for path, target in case.links.items():
-            place = self._to_change(path, itself=True)
+            place = self.inside(path, itself=True)
             place.parent.mkdir(parents=True, exist_ok=True)
             place.symlink_to(self.fill(target))
+        self._refuse_repositories(links_too=case.git)
         if case.git:
             for words in (["init", "-q", "-b", "main"], ["add", "-A"], ["commit", "-q", "-m", "start"]):
                 self.git(*words)
 
+    def _refuse_repositories(self, *, links_too: bool) -> None:
+        """The settings of one could name commands; the link of a worktree matters where our git goes."""
+        for folder, folders, names in os.walk(self.root):
+            for name in (*folders, *names):
+                place = Path(folder, name)
+                if name.lower() == ".git" and (links_too or place.is_dir()):
+                    told = f"{place.relative_to(self.root)} is not for a case to bring"
+                    raise SceneError(f"{told}; `git = true` makes a repository")
+
     def git(self, *words: str) -> None:
-        env = {"PATH": os.environ.get("PATH", os.defpath), "HOME": str(self.home), "GIT_CONFIG_NOSYSTEM": "1"}
-        command = ["git", *GIT_NAME, *words]
+        env = {"PATH": os.environ.get("PATH", os.defpath), "HOME": str(self.home), **GIT_ENV}
+        command = ["git", *GIT_SETTINGS, *words]
         done = subprocess.run(command, cwd=self.root, env=env, capture_output=True, text=True, check=False)
         if done.returncode:
             raise SceneError(f"git {words[0]} failed: {done.stderr.strip()}")
 
-    def write(self, files: Mapping[str, str]) -> None:
-        for path, text in files.items():
-            place = self._to_change(path)
+    def write(self, texts: Mapping[str, str]) -> None:
+        for path, text in texts.items():
+            place = self.inside(path)
             place.parent.mkdir(parents=True, exist_ok=True)
-            place.write_bytes(self.data(text))
+            files.write(place, self.data(text))
 
     def data(self, text: str) -> bytes:
         """What a text of a case stands for, as bytes; other bytes than UTF-8 are given as base64."""
         if text.startswith(BYTES):
-            return base64.b64decode(text[len(BYTES) :])
+            return base64.b64decode(text[len(BYTES) :], validate=True)
         return self.moved(self.fill(text)).encode()
 
     def moved(self, text: str) -> str:
@@ -167,14 +195,14 @@ class Scene:
         return _EPOCH.sub(lambda found: f"{found[1]}{float(found[2]) + self.shift_s}", later)
 
     def replace(self, path: str, old: str, new: str) -> None:
-        place = self._to_change(path)
-        before, old = place.read_bytes().decode(), self.fill(old)
+        place = self.inside(path)
+        before, old = files.read(place).decode(), self.fill(old)
         if old not in before:
             raise SceneError(f"{path} does not have the text to replace: {old!r}")
-        place.write_bytes(before.replace(old, self.fill(new)).encode())
+        files.write(place, before.replace(old, self.fill(new)).encode())
 
     def remove(self, path: str) -> None:
-        place = self._to_change(path, itself=True)
+        place = self.inside(path, itself=True)
         if place.is_dir() and not place.is_symlink():
             shutil.rmtree(place)
         else:
@@ -182,23 +210,18 @@ class Scene:
 
     def look(self) -> dict[str, Seen]:
         """Every file and folder of the project and the home, by its path as a case writes it."""
-        found: dict[str, Seen] = {}
-        for top, prefix in ((self.root, ""), (self.home, HOME + "/")):
-            for folder, folders, names in os.walk(top):
-                for path in (Path(folder, name) for name in (*folders, *names)):
-                    with contextlib.suppress(FileNotFoundError):  # a temporary file of somebody
-                        found[prefix + path.relative_to(top).as_posix()] = _seen(path)
+        found = {_in_project(path): seen for path, seen in _all_in(self.root)}
+        found.update((f"{HOME}/{path}", seen) for path, seen in _all_in(self.home))
         return found
 
     def begin(self, session: Session, owned: Path | None) -> None:
         """The opening of a transcript: what was asked, and how the list was made if it is this session's."""
-        told = owned.parent / "RALPH_PROMPT.md" if owned else None
-        prompt = told.read_text(encoding="utf-8") if told and told.is_file() else ""
+        prompt = self._text(owned.parent / "RALPH_PROMPT.md") if owned else ""
         plan = f"Work through {owned}." if owned else ELSE
         session.log.asked(session.asked or prompt or plan)
-        if owned is None or not owned.is_file():
+        text = self._text(owned) if owned else None
+        if owned is None or text is None:
             return
-        text = owned.read_text(encoding="utf-8", errors="replace")
         file = {"file_path": str(owned)}
         session.log.used_tool("Write", {**file, "content": text}, result="ok", failed=False)
         if owned.name == OWN_NAMES[FEATURES]:
@@ -206,6 +229,11 @@ class Scene:
             for old, new in pairwise(MARKS):
                 edit = {**file, "old_string": old, "new_string": new}
                 session.log.used_tool("Edit", edit, result="ok", failed=False)
+
+    def _text(self, path: Path) -> str | None:
+        """Of a regular file of the scene."""
+        real = Path(os.path.realpath(path))
+        return files.read(real).decode("utf-8", "replace") if self._holds(real) and real.is_file() else None
 
     def lists(self, layout: str, env: Mapping[str, str]) -> list[Path]:
         """The task lists of the project, the one that its pointer names first."""
@@ -217,24 +245,37 @@ class Scene:
 
     def add_line(self, session: Session, line: Any) -> None:
         """A raw line of a transcript: a table, or a text as it is."""
-        path = session.log.path
-        path.parent.mkdir(parents=True, exist_ok=True)
         if isinstance(line, Mapping):
             # moved with the times of a recorded line, to now
             now = datetime.now(timezone.utc) - timedelta(seconds=self.shift_s)
             line = json.dumps({"timestamp": _iso(now), **line})
-        with path.open("ab") as lines:
-            lines.write(self.data(str(line)) + b"\n")
+        self._append(session.log.path, self.data(str(line)) + b"\n")
+
+
+def _in_project(path: str) -> str:
+    """A folder of the project may be called like the home; a backslash tells them apart."""
+    return "\\" + path if _LIKE_HOME.match(path) else path
+
+
+def _all_in(top: Path) -> Iterator[tuple[str, Seen]]:
+    for folder, folders, names in os.walk(top):
+        for path in (Path(folder, name) for name in (*folders, *names)):
+            with contextlib.suppress(FileNotFoundError):  # a temporary file of somebody
+                yield path.relative_to(top).as_posix(), _seen(path)
 
 
 def _seen(path: Path) -> Seen:
-    stat = path.lstat()
-    if path.is_symlink():
-        return Seen("link", 0, 0, os.readlink(path).encode())
-    if path.is_dir():
-        return Seen("folder", stat.st_mode, 0, b"")
-    data = path.read_bytes() if path.is_file() and os.access(path, os.R_OK) else b""
-    return Seen("file", stat.st_mode, stat.st_mtime_ns, data)
+    found = path.lstat()
+    if stat.S_ISLNK(found.st_mode):
+        return Seen("link", 0, 0, os.fsencode(os.readlink(path)))
+    if stat.S_ISDIR(found.st_mode):
+        return Seen("folder", found.st_mode, 0, b"")
+    if not stat.S_ISREG(found.st_mode):
+        return Seen("other", found.st_mode, 0, b"")
+    if found.st_size > LARGE:
+        return Seen("large file", found.st_mode, found.st_mtime_ns, str(found.st_size).encode())
+    data = files.read(path) if os.access(path, os.R_OK) else b""
+    return Seen("file", found.st_mode, found.st_mtime_ns, data)
 
 
 def _iso(moment: datetime) -> str:
@@ -249,4 +290,7 @@ def since(recorded_at: str) -> float:
     """Seconds since a case was recorded; 0 for one that was not."""
     if not recorded_at:
         return 0.0
-    return (datetime.now(timezone.utc) - _moment(recorded_at)).total_seconds()
+    try:
+        return (datetime.now(timezone.utc) - _moment(recorded_at)).total_seconds()
+    except (ValueError, TypeError):  # no time, or one of no zone
+        raise SceneError(f"`recorded_at` is {recorded_at!r}; it is like 2026-01-31T12:00:00Z") from None

@@ -40,7 +40,8 @@ def play_all(
     """
     remove_old(PREFIX)
     processes = Processes()
-    with scratch_folder(f"{PREFIX}{os.getpid()}-", keep=keep) as scratch:
+    kept = "kept-" if keep else ""  # by this name it is not removed as an old one
+    with scratch_folder(f"{PREFIX}{kept}{os.getpid()}-", keep=keep) as scratch:
         pool = ThreadPoolExecutor(jobs)
         try:
             places = [scratch / str(number) for number in range(len(cases))]

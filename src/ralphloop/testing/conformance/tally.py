@@ -13,6 +13,7 @@ from ralphloop.testing.conformance.play import FAILED, PASSED, SKIPPED, Result
 
 KINDS = (PASSED, FAILED, SKIPPED)
 WIDTH = 100
+NO_XML = dict.fromkeys((0xFFFE, 0xFFFF), "\ufffd")
 
 
 def as_json(results: Sequence[Result]) -> dict[str, Any]:
@@ -83,16 +84,21 @@ def as_junit(results: Sequence[Result]) -> bytes:
     )
     for each in results:
         case = ElementTree.SubElement(
-            suite, "testcase", classname=each.case.layout, name=each.case.title, file=each.case.file,
-            time=_seconds(each.duration_ms),
+            suite, "testcase", classname=each.case.layout, name=_xml(each.case.title),
+            file=_xml(each.case.file), time=_seconds(each.duration_ms),
         )  # fmt: skip
         if each.result == FAILED:
-            lines = [plain(line) for line in each.why.split("\n")]
+            lines = [_xml(line) for line in each.why.split("\n")]
             ElementTree.SubElement(case, "failure", message=lines[0]).text = "\n".join(lines)
         elif each.result == SKIPPED:
-            ElementTree.SubElement(case, "skipped", message=plain(each.why))
+            ElementTree.SubElement(case, "skipped", message=_xml(each.why))
     ElementTree.indent(suite)
     return bytes(ElementTree.tostring(suite, encoding="utf-8", xml_declaration=True)) + b"\n"
+
+
+def _xml(text: str) -> str:
+    """On one line, without what no XML may have."""
+    return plain(text).translate(NO_XML)
 
 
 def _seconds(duration_ms: float) -> str:
