@@ -51,11 +51,12 @@ round runs every candidate once, and a wrong answer is no result.
 """
 
 
-def measure() -> dict[str, Any]:
+def measure(*, quick: bool) -> dict[str, Any]:
     """The benchmarks, then the suite against our hook and the two that stand for the usual way."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "bench.json"
-        run([sys.executable, str(REPOSITORY / "benchmarks" / "run.py"), "--json", str(file)])
+        options = ["--json", str(file), *(["--quick"] if quick else [])]
+        run([sys.executable, str(REPOSITORY / "benchmarks" / "run.py"), *options])
         bench = json.loads(file.read_text())
     return {"bench": bench, "conformance": {name: suite(options) for name, options in HOOKS.items()}}
 
@@ -136,12 +137,13 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--measure", action="store_true", help="measure everything anew")
+    parser.add_argument("--quick", action="store_true", help="with fewer rounds")
     parser.add_argument("--soak", type=Path, metavar="FILE", help="take the figures of a soak from here")
     parser.add_argument("--check", action="store_true", help="write nothing")
     args = parser.parse_args()
     kept = json.loads(KEPT.read_text()) if KEPT.exists() else {}
     if args.measure:
-        kept |= measure()
+        kept |= measure(quick=args.quick)
     if args.soak:
         kept["soak"] = json.loads(args.soak.read_text())
     if args.check:
