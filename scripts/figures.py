@@ -29,8 +29,8 @@ HOOKS = {
 INTRODUCTION = """\
 # Benchmarks
 
-Made by `python scripts/figures.py` out of `make bench`, `ralphloop conformance` and `make soak`; the figures
-are kept in [benchmarks.json](benchmarks.json). Speed is a ratio within one run: milliseconds belong to the
+Made by `python scripts/figures.py` out of `make bench` and `ralphloop conformance`, and of `make soak` where
+its figures were given; kept in [benchmarks.json](benchmarks.json). A missed aim is shown as missed. Speed is a ratio within one run: milliseconds belong to the
 machine, ratios mostly do not. What each section measures is in [benchmarks](../benchmarks/README.md).
 """
 SKIPPED = """\

@@ -4,8 +4,8 @@ A stop that is answered by a block has counted exactly one iteration, any other 
 After a stop that was not answered the client waits for the person: the next one is another prompt's. If the
 loop had noted an answer that nobody heard, it takes that for an interrupt, rests, and says how it goes on.
 Closed tasks stay what they are. Evidence stays as it was written; that of an interrupted check is whole or
-absent. A task is told to be proven once. What a killed write leaves, or a spare
-file that could not be removed, is one file.
+absent. A task is told to be proven once. A killed write leaves one spare file, as does one whose spare could
+not be removed.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ GONE = (LOOP_GONE, PROJECT_GONE, STATE_GONE)
 SECOND = (KILL_BEFORE, KILL_AFTER, NO_SPACE, FULL, IO_ERROR, DENIED)
 SECOND_MOST = 60  # calls of a stop; a fault behind the last one never comes
 DEAR_SHARE, CHEAP_SHARE = 4, 10
-DOUBLE = 0.25  # of the points, where they are not all of them
+DOUBLE = 0.25  # of the points have a second fault
 
 
 class Point(NamedTuple):
@@ -89,20 +89,21 @@ class Trial:
             yield at, [kind for kind in KINDS if kind not in SHORT or name == "write"]
 
     def chosen(self, count: int, *, seed: int) -> list[Point]:
-        """So many points, the same for the same seed; no call is met twice before each was met once."""
+        """So many points, the same for the same seed: no call is met twice before each was met once, and what
+        is more than there are has a second fault."""
         chance = random.Random(f"{seed} {self._scene.name}")
         columns = [
             [Point(self._scene.name, kind, at) for kind in chance.sample(kinds, len(kinds))]
             for at, kinds in self._kinds()
         ]
         chance.shuffle(columns)
-        found = [point for point in chain(*zip_longest(*columns)) if point is not None][:count]
-        return [self._doubled(point, chance) for point in found]
-
-    def _doubled(self, point: Point, chance: random.Random) -> Point:
-        if point.kind in GONE or chance.random() >= DOUBLE:
-            return point
-        return point._replace(second_kind=chance.choice(SECOND), second_at=chance.randint(1, SECOND_MOST))
+        every = [point for point in chain(*zip_longest(*columns)) if point is not None]
+        found = [
+            _doubled(point, chance) if point.kind not in GONE and chance.random() < DOUBLE else point
+            for point in every[:count]
+        ]
+        lasting = [point for point in every if point.kind not in GONE]
+        return found + [_doubled(chance.choice(lasting), chance) for _ in range(count - len(found))]
 
     def meet(self, point: Point) -> Outcome:
         ground = self._ground
@@ -132,6 +133,10 @@ class Trial:
     def close(self) -> None:
         shutil.rmtree(self._base, ignore_errors=True)
         shutil.rmtree(self._kept.folder, ignore_errors=True)
+
+
+def _doubled(point: Point, chance: random.Random) -> Point:
+    return point._replace(second_kind=chance.choice(SECOND), second_at=chance.randint(1, SECOND_MOST))
 
 
 def shares(scenes: list[Scene], count: int) -> dict[str, int]:

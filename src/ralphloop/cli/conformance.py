@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import fnmatch
 import os
 import shlex
 from pathlib import Path
@@ -13,10 +12,10 @@ from ralphloop.cli.output import complain, say, say_json, show_progress
 from ralphloop.domain.model import LAYOUTS
 from ralphloop.testing.conformance import hook as hooks
 from ralphloop.testing.conformance import suite, tally
-from ralphloop.testing.conformance.case import Case, CaseError, find
+from ralphloop.testing.conformance.case import CaseError, find
 from ralphloop.testing.conformance.hook import Hook
 from ralphloop.testing.conformance.orphans import none_left
-from ralphloop.testing.conformance.play import FAILED, Result
+from ralphloop.testing.conformance.play import FAILED, SKIPPED, Result
 
 USAGE = 2
 NO_CASES = (
@@ -54,12 +53,16 @@ exit codes: 0 all passed, 1 some failed, 2 wrong usage
 
 
 def run(args: argparse.Namespace) -> int:
+    folder = _folder(args.cases)
     try:
-        cases = _chosen(find(_folder(args.cases)), args.only or [])
+        cases = find(folder, args.only or ())
     except CaseError as error:
-        raise UserError(f"{error}.") from None
+        complain(f"{error}.")
+        return USAGE
     if not cases:
-        complain("no case has such a name; `ralphloop conformance --list` shows them all.")
+        complain(
+            f"no case in {folder / 'cases'} has such a name; --list shows them, --cases DIR takes others."
+        )
         return USAGE
     if args.list:
         for case in cases:
@@ -72,6 +75,9 @@ def run(args: argparse.Namespace) -> int:
         results = suite.play_all(cases, hook, jobs=jobs, keep=args.keep, told=progress.told)
     show_progress("")
     _show(results, args)
+    if all(each.result == SKIPPED for each in results):
+        complain("nothing was played: what the cases need, this hook does not have.")
+        return USAGE
     return 1 if any(each.result == FAILED for each in results) else 0
 
 
@@ -80,10 +86,6 @@ def _folder(named: Path | None) -> Path:
     if found is None:
         raise UserError(NO_CASES + ".")
     return found.resolve()
-
-
-def _chosen(cases: list[Case], globs: list[str]) -> list[Case]:
-    return [case for case in cases if not globs or any(fnmatch.fnmatch(case.file, glob) for glob in globs)]
 
 
 def _hook(args: argparse.Namespace) -> Hook:

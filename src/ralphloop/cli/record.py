@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import shlex
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,8 @@ from ralphloop.cli.errors import UserError
 from ralphloop.cli.here import UNDER_WAY, Here, here
 from ralphloop.cli.output import say, say_json
 from ralphloop.cli.person import require_person
+from ralphloop.cli.setup import look
+from ralphloop.domain.model import LAYOUTS
 from ralphloop.domain.plain import plain
 from ralphloop.store import records
 from ralphloop.store.lock import BusyError
@@ -71,6 +74,8 @@ def _switch(place: Here, *, on: bool, as_json: bool) -> None:
     if not on:
         told = [f"stops in {each.root} are no longer recorded; what was recorded stays." for each in changed]
         return say(*told or ["recording was off."])
+    if not any(look(place, chosen.root).serves(layout) for layout in LAYOUTS):
+        say("! No session here gets our Stop hook yet: `ralphloop install`, `ralphloop run` or a plugin.")
     return say(
         f"every stop of a loop in {chosen.root} is recorded from now on, below {chosen.kept('')}",
         "Records hold text of the conversation; what is known to be secret is masked. `ralphloop record off`",
@@ -179,7 +184,13 @@ def _case(place: Here, which: str, *, out: Path | None) -> None:
     except FileExistsError:
         raise UserError(f"{out} is there already; name another file.") from None
     say(f"{out}: edit `expect` into what should have come out, then play it:")
-    say(f"  ralphloop conformance --only '*{out.name}'")
+    say(f"  ralphloop conformance{_suite(out)} --only {shlex.quote('*' + out.name)}")
+
+
+def _suite(out: Path) -> str:
+    """Which suite the case is in, where it is not the one that came with this program."""
+    found = [folder.parent for folder in out.parents if folder.name == "cases"]
+    return f" --cases {shlex.quote(str(found[-1]))}" if found else ""
 
 
 def _clear(place: Here, *, as_json: bool) -> None:

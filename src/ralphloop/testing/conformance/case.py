@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import fnmatch
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -117,12 +118,18 @@ class Case:
         return tuple(dict.fromkeys([*self.declared, *implied]))
 
 
-def find(folder: Path) -> list[Case]:
-    """Every case below `cases/` of the suite in this folder, by its path there."""
+def find(folder: Path, only: Sequence[str] = ()) -> list[Case]:
+    """The cases below `cases/` of the suite in this folder, by their path there: all, or those that a glob
+    of `only` names."""
     cases = folder / "cases"
     if not cases.is_dir():
         raise CaseError(f"{folder} has no folder `cases`; name the folder of the suite")
-    return [load(path, folder) for path in sorted(cases.rglob("*.toml"))]
+    paths = [path for path in sorted(cases.rglob("*.toml")) if _is_named(path.relative_to(cases), only)]
+    return [load(path, folder) for path in paths]
+
+
+def _is_named(path: Path, globs: Sequence[str]) -> bool:
+    return not globs or any(fnmatch.fnmatch(path.as_posix(), glob) for glob in globs)
 
 
 def load(path: Path, suite: Path | None = None) -> Case:

@@ -38,21 +38,21 @@ def _as_json(result: Result) -> dict[str, Any]:
 
 
 def as_table(results: Sequence[Result]) -> Iterator[str]:
-    """How many of each layout, every failure with what was expected and seen, and why cases were skipped."""
+    """Every failure with what was expected and seen, why cases were skipped, and how many of each layout."""
+    for each in results:
+        if each.result == FAILED:
+            yield from _failure(each)
+    skipped = Counter(each.why for each in results if each.result == SKIPPED)
+    for why, count in skipped.most_common():
+        yield f"skipped {count}: {why}"
+    if any(each.result != PASSED for each in results):
+        yield ""
     yield f"{'layout':<10}" + "".join(f"{kind:>9}" for kind in (*KINDS, "total"))
     layouts = sorted({each.case.layout for each in results})
     for layout in layouts:
         yield _row(layout, [each for each in results if each.case.layout == layout])
     if len(layouts) != 1:
         yield _row("all", results)
-    for each in results:
-        if each.result == FAILED:
-            yield from _failure(each)
-    skipped = Counter(each.why for each in results if each.result == SKIPPED)
-    if skipped:
-        yield ""
-    for why, count in skipped.most_common():
-        yield f"skipped {count}: {why}"
 
 
 def _row(name: str, results: Sequence[Result]) -> str:
@@ -62,13 +62,13 @@ def _row(name: str, results: Sequence[Result]) -> str:
 
 
 def _failure(result: Result) -> Iterator[str]:
-    yield ""
     yield f"FAILED {result.case.file}"
     yield f"  {result.case.title} ({', '.join(result.case.stands_for)})"
     for line in result.why.splitlines():
         yield from textwrap.wrap(line, WIDTH, initial_indent="  ", subsequent_indent="    ")
     if result.folder and result.folder.is_dir():
         yield f"  kept in {result.folder}"
+    yield ""
 
 
 def as_junit(results: Sequence[Result]) -> bytes:
