@@ -30,8 +30,9 @@ INTRODUCTION = """\
 # Benchmarks
 
 Made by `python scripts/figures.py` out of `make bench` and `ralphloop conformance`, and of `make soak` where
-its figures were given; kept in [benchmarks.json](benchmarks.json). A missed aim is shown as missed. Speed is a ratio within one run: milliseconds belong to the
-machine, ratios mostly do not. What each section measures is in [benchmarks](../benchmarks/README.md).
+its figures were given; kept in [benchmarks.json](benchmarks.json). A missed aim is shown as missed. Speed is
+a ratio within one run: milliseconds belong to the machine, ratios mostly do not. What each section measures
+is in [benchmarks](../benchmarks/README.md).
 """
 SKIPPED = """\
 Skipped are cases of a layout that the hook does not serve, and those that need commands of its own. The two

@@ -237,8 +237,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (OSError, ValueError) as error:
         parser.error(f"{options.script}: {error}")
     with made as server:
-        print(server.base_url, flush=True)
         try:
+            print(server.base_url, flush=True)
             threading.Event().wait()
         except KeyboardInterrupt:
             return 0
