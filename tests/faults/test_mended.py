@@ -15,7 +15,7 @@ from hook.conftest import ProjectFactory
 from hook.harness import LAYOUTS, OWNER, LoopProject, feature
 from hook.lines import user_line
 from hook.proven import cli, listed
-from ralphloop.store import approvals, files, shelf
+from ralphloop.store import approvals, files, shelf, tasks
 from ralphloop.store.loop import CANCEL, obey
 
 
@@ -117,6 +117,15 @@ def test_a_list_that_cannot_be_put_back_does_not_end_the_loop(features: LoopProj
     assert features.loop()["outcome"] is None
     assert features.turn().blocks
     assert len(json.loads(features.own.read_text())["features"]) == 3
+
+
+@pytest.mark.parametrize("text", ["", "{", '{"features": []}'], ids=["empty", "damaged", "shorter"])
+def test_a_list_that_changed_before_it_is_marked_is_no_bug(features: LoopProject, text: str) -> None:
+    """The agent may write it at any instant: the stop is allowed, and the next one judges again."""
+    features.own.write_text(text)
+    with pytest.raises(OSError, match=r"feature_list\.json"):
+        tasks.mark(features.the_loop().record, [1], done=False)
+    assert features.own.read_text() == text
 
 
 def test_a_project_that_is_removed_during_its_check_stays_gone(

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ralphloop.tasklists.source import Source
 
 YOUNG_S = 2.0  # a file this fresh may change again within one tick of its clock
+EINVAL = 22
 PATIENCE_S = 1.0  # how long a file that does not parse may still be in the middle of a write
 
 
@@ -209,8 +210,11 @@ def has_copy(loop: LoopFiles) -> bool:
 def mark(record: Record, places: Iterable[int], *, done: bool) -> bool:
     """Close or reopen tasks in their own file; False if they were so already."""
     texts = read_texts(record.paths, TRUTH[record.layout])
-    changed = layout_of(record.layout).mark(texts, *places, done=done)
-    _must_stay_inside(record, tuple(changed))
+    try:
+        changed = layout_of(record.layout).mark(texts, *places, done=done)
+        _must_stay_inside(record, tuple(changed))
+    except ValueError as error:  # it is another one than was looked at: the agent may write it at any instant
+        raise OSError(EINVAL, str(error), own_file(record)) from None
     for role, text in changed.items():
         files.write_shared(record.paths[role], text, root=record.root)
     return bool(changed)
