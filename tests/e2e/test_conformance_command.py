@@ -93,6 +93,34 @@ def test_junit_can_be_read_by_others(tmp_path: Path) -> None:
     assert all(case.get("name") and case.get("classname") for case in suite)
 
 
+def test_totals_tell_where_the_demands_come_from(tmp_path: Path) -> None:
+    done = conformance(tmp_path, "--hook", "true", "--layout", "specum", "--only", "specum/another-session")
+    assert done.returncode == 1
+    totals = done.stdout[done.stdout.index("stands for") :].splitlines()
+    assert totals == [
+        "stands for   passed   failed  skipped    total",
+        "failure           0        1        0        1",
+        "spec              0        1        0        1",
+    ]
+    assert "reason lacks" not in done.stdout  # there was no block
+
+
+@pytest.mark.parametrize(
+    "name", ["no-list", "no-list.toml", "none/no-list", "none/no-list.toml", "n*/no-list"]
+)
+def test_a_case_is_named_by_as_little_as_is_clear(tmp_path: Path, name: str) -> None:
+    done = conformance(tmp_path, "--list", "--only", name)
+    assert [line.partition(":")[0] for line in done.stdout.splitlines()] == ["none/no-list.toml"]
+
+
+@pytest.mark.parametrize("hook", ["no-such-program --x", "sh no-such-file.sh"])
+def test_a_hook_that_is_not_there_is_told_once(tmp_path: Path, hook: str) -> None:
+    done = conformance(tmp_path, "--hook", hook, "--only", "none/*")
+    assert done.returncode == 1
+    assert done.stdout.count("no-such-") == 1, done.stdout
+    assert "cases, all alike\n  exit code " in done.stdout
+
+
 def test_the_list_names_every_case_and_runs_none(tmp_path: Path) -> None:
     done = conformance(tmp_path, "--list", "--hook", "touch ran")
     assert done.returncode == 0
@@ -109,6 +137,8 @@ def test_the_list_names_every_case_and_runs_none(tmp_path: Path) -> None:
         (("--layout", "other"), "invalid choice"),
         (("--json", "--junit", "x"), "not allowed with"),
         (("--jobs", "many"), "invalid int value"),
+        (("--hook", "true", "--events", "Stop,SesionStart"), "no case here has the event 'SesionStart'"),
+        (("--hook", "true", "--tool", "'"), "--tool is no command line"),
     ],
 )
 def test_wrong_usage_is_exit_code_2(tmp_path: Path, words: tuple[str, ...], told: str) -> None:
@@ -122,9 +152,6 @@ def test_a_bad_case_and_a_missing_suite_say_what_to_do(tmp_path: Path) -> None:
     (tmp_path / "cases" / "a.toml").write_text('titel = "x"\n[[step]]\n')
     done = conformance(tmp_path, "--cases", ".")
     assert (done.returncode, done.stderr) == (2, "ralphloop: a.toml: unknown key `titel`.\n")
-    done = conformance(tmp_path, "--hook", "true", "--tool", "'")
-    assert (done.returncode, done.stdout) == (1, "")
-    assert "--tool is no command line" in done.stderr
     done = conformance(tmp_path, "--cases", "nowhere")
     assert done.returncode == 2
     assert "has no folder `cases`" in done.stderr

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
 
 from ralphloop.cli.errors import UserError
@@ -12,10 +13,11 @@ from ralphloop.cli.output import complain, say, say_json, show_progress
 from ralphloop.domain.model import LAYOUTS
 from ralphloop.testing.conformance import hook as hooks
 from ralphloop.testing.conformance import suite, tally
-from ralphloop.testing.conformance.case import CaseError, find
+from ralphloop.testing.conformance.case import Case, find
 from ralphloop.testing.conformance.hook import Hook
 from ralphloop.testing.conformance.orphans import none_left
 from ralphloop.testing.conformance.play import FAILED, SKIPPED, Result
+from ralphloop.testing.conformance.typed import CaseError
 
 USAGE = 2
 NO_CASES = (
@@ -34,7 +36,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--tool", metavar="CMD", default="", help="the command line of the hook's own tool")
     parser.add_argument("--cases", metavar="DIR", type=Path, help="another folder of `cases` and `projects`")
-    parser.add_argument("--only", metavar="GLOB", action="append", help="only files that this names")
+    parser.add_argument("--only", metavar="GLOB", action="append", help="only cases that this names")
     parser.add_argument("--jobs", metavar="N", type=int, default=0, help="cases side by side")
     parser.add_argument("--list", action="store_true", help="only name the cases")
     parser.add_argument("--keep", action="store_true", help="leave the folders of failed cases")
@@ -45,6 +47,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 examples:
   ralphloop conformance
   ralphloop conformance --only 'features/*' --keep
+  ralphloop conformance --only another-session-is-left-alone
   ralphloop conformance --hook 'bash my-hook.sh' --layout features
   ralphloop conformance --hook 'node hook.js' --layout specum --json
 
@@ -53,32 +56,42 @@ exit codes: 0 all passed, 1 some failed, 2 wrong usage
 
 
 def run(args: argparse.Namespace) -> int:
-    folder = _folder(args.cases)
     try:
-        cases = find(folder, args.only or ())
-    except CaseError as error:
-        complain(f"{error}.")
+        cases = _cases(args)
+        if args.list:
+            say(*(f"{case.file}: {case.title} ({', '.join(case.stands_for)})" for case in cases))
+            return 0
+        results = _played(cases, args)
+    except UserError as error:  # 1 is for a case that failed
+        complain(error.message)
         return USAGE
-    if not cases:
-        complain(
-            f"no case in {folder / 'cases'} has such a name; --list shows them, --cases DIR takes others."
-        )
-        return USAGE
-    if args.list:
-        for case in cases:
-            say(f"{case.file}: {case.title} ({', '.join(case.stands_for)})")
-        return 0
-    hook = _hook(args)
-    jobs = args.jobs if args.jobs > 0 else 2 * (os.cpu_count() or 1)
-    progress = _Progress(len(cases))
-    with none_left():
-        results = suite.play_all(cases, hook, jobs=jobs, keep=args.keep, told=progress.told)
-    show_progress("")
     _show(results, args)
     if all(each.result == SKIPPED for each in results):
         complain("nothing was played: what the cases need, this hook does not have.")
         return USAGE
     return 1 if any(each.result == FAILED for each in results) else 0
+
+
+def _cases(args: argparse.Namespace) -> list[Case]:
+    folder = _folder(args.cases)
+    try:
+        cases = find(folder, args.only or ())
+    except CaseError as error:
+        raise UserError(f"{error}.") from None
+    if not cases:
+        where = folder / "cases"
+        raise UserError(f"no case in {where} has such a name; --list shows them, --cases DIR takes others.")
+    return cases
+
+
+def _played(cases: Sequence[Case], args: argparse.Namespace) -> list[Result]:
+    hook = _hook(args, cases)
+    jobs = args.jobs if args.jobs > 0 else 2 * (os.cpu_count() or 1)
+    progress = _Progress(len(cases))
+    with none_left():
+        results = suite.play_all(cases, hook, jobs=jobs, keep=args.keep, told=progress.told)
+    show_progress("")
+    return results
 
 
 def _folder(named: Path | None) -> Path:
@@ -88,12 +101,16 @@ def _folder(named: Path | None) -> Path:
     return found.resolve()
 
 
-def _hook(args: argparse.Namespace) -> Hook:
+def _hook(args: argparse.Namespace, cases: Sequence[Case]) -> Hook:
     layouts = tuple(dict.fromkeys(args.layout or LAYOUTS))
     path = os.environ.get("PATH", os.defpath)
     if args.hook is None:
         return hooks.own(layouts=layouts, path=path)
     events = [event.strip() for event in args.events.split(",") if event.strip()]
+    known = sorted({step.event for case in cases for step in case.steps})
+    for event in events:
+        if event not in known:
+            raise UserError(f"no case here has the event {event!r}; there are {', '.join(known)}.")
     try:
         tool = shlex.split(args.tool)
     except ValueError as error:

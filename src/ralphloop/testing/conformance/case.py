@@ -5,13 +5,14 @@ from __future__ import annotations
 import fnmatch
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from ralphloop.domain.model import LAYOUTS
 from ralphloop.testing.conformance import files
+from ralphloop.testing.conformance.typed import CaseError, a, json_value, list_of, map_of, typed
 
 ANY = "none"  # the layout of a case that needs no list
 TOOL, REGISTRATIONS = "ralphloop", "registrations"
@@ -19,11 +20,7 @@ ANSWERS = ("block", "allow", "silent", "message")
 FAILURES = 76
 TIMES_MAX, AT_ONCE_MAX = 1000, 100
 _NOT_TO_SET = re.compile(r"HOME|PATH|ENV|BASH_ENV|NODE_OPTIONS|(PYTHON|XDG_|LD_|DYLD_|GIT_).*")
-_CLAUSE = re.compile(r"failure (?P<failure>\d+)|spec \d+(\.\d+)?|document [123]: \S.*")
-
-
-class CaseError(Exception):
-    """A file that is no case: where, and what is wrong with it."""
+_CLAUSE = re.compile(r"failure (?P<failure>\d+)|spec \d+(\.\d+)?|document [123]: \S.*|own: \S.*")
 
 
 @dataclass(frozen=True)
@@ -129,7 +126,8 @@ def find(folder: Path, only: Sequence[str] = ()) -> list[Case]:
 
 
 def _is_named(path: Path, globs: Sequence[str]) -> bool:
-    return not globs or any(fnmatch.fnmatch(path.as_posix(), glob) for glob in globs)
+    names = (path.as_posix(), path.with_suffix("").as_posix(), path.name, path.stem)
+    return not globs or any(fnmatch.fnmatchcase(name, glob) for glob in globs for name in names)
 
 
 def load(path: Path, suite: Path | None = None) -> Case:
@@ -165,7 +163,7 @@ def parse(data: Mapping[str, Any], *, file: str, projects: Path = Path()) -> Cas
     if not isinstance(raw_steps, list) or not raw_steps:
         raise CaseError(f"{file}: it has no [[step]]")
     steps = tuple(_step(raw, f"{file}: step {number}") for number, raw in enumerate(raw_steps, 1))
-    values = _typed(known, _CASE, file)
+    values = typed(known, _CASE, file)
     for key in ("title", "stands_for", "layout"):
         if not values.get(key):
             raise CaseError(f"{file}: `{key}` is missing")
@@ -186,7 +184,8 @@ def _check(case: Case) -> None:
     for clause in case.stands_for:
         found = _CLAUSE.fullmatch(clause)
         if not found or int(found["failure"] or 1) not in range(1, FAILURES + 1):
-            raise CaseError(f"{case.file}: `stands_for` names {clause!r}, which is no clause")
+            known = "`failure 1`, `spec 4.2`, … of clauses.md, or `own: …` with words of yours"
+            raise CaseError(f"{case.file}: `stands_for` names {clause!r}, which is no clause; {known}")
 
 
 def _is_below(folder: Path, top: Path) -> bool:
@@ -196,8 +195,8 @@ def _is_below(folder: Path, top: Path) -> bool:
 def _step(raw: Any, where: str) -> Step:
     if not isinstance(raw, dict):
         raise CaseError(f"{where}: it is not a table")
-    values = _typed(raw, _STEP, where)
-    expect = Expect(**_typed(values.pop("expect", {}), _EXPECT, f"{where}: expect"))
+    values = typed(raw, _STEP, where)
+    expect = Expect(**typed(values.pop("expect", {}), _EXPECT, f"{where}: expect"))
     step = Step(expect=expect, **values)
     if not re.fullmatch(r"[A-Z]", step.session):
         raise CaseError(f"{where}: `session` is {step.session!r}; it is one capital letter")
@@ -216,83 +215,40 @@ def _step(raw: Any, where: str) -> Step:
     return step
 
 
-Reader = Callable[[Any], Any]
-
-
-def _typed(data: Mapping[str, Any], readers: Mapping[str, tuple[str, Reader]], where: str) -> dict[str, Any]:
-    found = {}
-    for key, value in data.items():
-        if key not in readers:
-            raise CaseError(f"{where}: unknown key `{key}`")
-        wanted, read = readers[key]
-        try:
-            found[key] = read(value)
-        except (TypeError, ValueError):
-            raise CaseError(f"{where}: `{key}` is not {wanted}") from None
-    return found
-
-
-def _is(kind: type) -> Reader:
-    def read(value: Any) -> Any:
-        if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
-            raise TypeError
-        return value
-
-    return read
-
-
-def _list_of(read: Reader) -> Reader:
-    return lambda value: tuple(read(item) for item in _is(list)(value))
-
-
-def _map_of(read: Reader) -> Reader:
-    return lambda value: {key: read(item) for key, item in _is(dict)(value).items()}
-
-
 def _owner(value: Any) -> Any:
-    return value if isinstance(value, str) else _map_of(_is(str))(value)
-
-
-def _json(value: Any) -> Any:
-    """What JSON can say; the dates and times of TOML it cannot."""
-    if isinstance(value, (dict, list)):
-        for item in value.values() if isinstance(value, dict) else value:
-            _json(item)
-    elif not isinstance(value, (str, int, float)):
-        raise TypeError
-    return value
+    return value if isinstance(value, str) else map_of(a(str))(value)
 
 
 def _call(value: Any) -> Any:
-    _is(str)(_is(dict)(_json(value)).get("name"))
-    _is(dict)(value.get("input", {}))
+    a(str)(a(dict)(json_value(value)).get("name"))
+    a(dict)(value.get("input", {}))
     return value
 
 
-_TEXT = ("a text", _is(str))
-_FILES = ("a table of texts", _map_of(lambda value: _is(str)(value).removeprefix("\n")))
-_TEXTS = ("a list of texts", _list_of(_is(str)))
-_NUMBER = ("a number", _is(int))
-_TABLE = ("a table", _is(dict))
-_JSON_TABLE = ("a table of what JSON can say", lambda value: _is(dict)(_json(value)))
-_TEXT_TABLE = ("a table of texts", _map_of(_is(str)))
-_TEXTS_TABLE = ("a table of lists of texts", _map_of(_list_of(_is(str))))
+_TEXT = ("a text", a(str))
+_FILES = ("a table of texts", map_of(lambda value: a(str)(value).removeprefix("\n")))
+_TEXTS = ("a list of texts", list_of(a(str)))
+_NUMBER = ("a number", a(int))
+_TABLE = ("a table", a(dict))
+_JSON_TABLE = ("a table of what JSON can say", lambda value: a(dict)(json_value(value)))
+_TEXT_TABLE = ("a table of texts", map_of(a(str)))
+_TEXTS_TABLE = ("a table of lists of texts", map_of(list_of(a(str))))
 
 _CASE = {
     "title": _TEXT, "stands_for": _TEXTS, "layout": _TEXT, "needs": _TEXTS, "project": _TEXT,
-    "files": _FILES, "home": _FILES, "links": _TEXT_TABLE, "git": ("true or false", _is(bool)),
+    "files": _FILES, "home": _FILES, "links": _TEXT_TABLE, "git": ("true or false", a(bool)),
     "recorded_at": _TEXT, "owner": ("a session, or a table of sessions with their lists", _owner),
 }  # fmt: skip
 _STEP = {
     "session": _TEXT, "writes": _FILES, "replaces": _TEXTS_TABLE, "removes": _TEXTS, "says": _TEXT,
-    "calls": ("a list of tables with a `name` and an `input`", _list_of(_call)),
-    "transcript": ("a list of what JSON can say", _list_of(_json)), "event": _TEXT, "payload": _JSON_TABLE,
-    "without": _TEXTS, "stdin": _TEXT, "prompt": _TEXT, "cwd": _TEXT,
+    "calls": ("a list of tables with a `name` and an `input`", list_of(_call)),
+    "transcript": ("a list of what JSON can say", list_of(json_value)), "event": _TEXT,
+    "payload": _JSON_TABLE, "without": _TEXTS, "stdin": _TEXT, "prompt": _TEXT, "cwd": _TEXT,
     "env": _TEXT_TABLE, "registration": _TEXT, "times": _NUMBER, "at_once": _NUMBER, "run": _TEXTS,
     "by": _TEXT, "expect": _TABLE,
 }  # fmt: skip
 _EXPECT = {
-    "answer": _TEXT, "answers": ("a table of numbers", _map_of(_is(int))), "said": _JSON_TABLE,
+    "answer": _TEXT, "answers": ("a table of numbers", map_of(a(int))), "said": _JSON_TABLE,
     "reason_has": _TEXTS, "reason_lacks": _TEXTS, "message_has": _TEXTS, "message_lacks": _TEXTS,
     "context_has": _TEXTS, "stderr_has": _TEXTS, "unchanged": _TEXTS, "has": _TEXTS_TABLE,
     "lacks": _TEXTS_TABLE, "equals": _FILES, "json": _JSON_TABLE, "absent": _TEXTS, "present": _TEXTS,

@@ -77,7 +77,8 @@ def _of_answers(expect: Expect, answers: Sequence[Answer]) -> Iterator[str]:
         if expect.answer and not _is_answer(expect.answer, answer):
             yield f"expected {expect.answer}, saw {_seen(answer)}"
         reason, message = answer.text("reason"), answer.text("systemMessage")
-        yield from _texts("reason", reason, has=expect.reason_has, lacks=expect.reason_lacks)
+        if answer.blocks or expect.answer != "block":  # else that says it all
+            yield from _texts("reason", reason, has=expect.reason_has, lacks=expect.reason_lacks)
         yield from _texts("systemMessage", message, has=expect.message_has, lacks=expect.message_lacks)
         yield from _texts("additionalContext", answer.context, has=expect.context_has)
         yield from _texts("stderr", answer.stderr, has=expect.stderr_has)

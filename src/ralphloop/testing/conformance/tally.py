@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -39,8 +40,12 @@ def _as_json(result: Result) -> dict[str, Any]:
 
 def as_table(results: Sequence[Result]) -> Iterator[str]:
     """Every failure with what was expected and seen, why cases were skipped, and how many of each layout."""
-    for each in results:
-        if each.result == FAILED:
+    failed = [each for each in results if each.result == FAILED]
+    alike = {_complaint(each) for each in results if each.result != SKIPPED}
+    if len(failed) > 1 and len(alike) == 1:  # such a hook does not even start
+        yield from (f"FAILED {len(failed)} cases, all alike", *_wrapped(alike.pop()), "")
+    else:
+        for each in failed:
             yield from _failure(each)
     skipped = Counter(each.why for each in results if each.result == SKIPPED)
     for why, count in skipped.most_common():
@@ -53,6 +58,15 @@ def as_table(results: Sequence[Result]) -> Iterator[str]:
         yield _row(layout, [each for each in results if each.case.layout == layout])
     if len(layouts) != 1:
         yield _row("all", results)
+    yield ""
+    yield f"{'stands for':<10}" + "".join(f"{kind:>9}" for kind in (*KINDS, "total"))
+    for source in sorted({source for each in results for source in _sources(each)}):
+        yield _row(source, [each for each in results if source in _sources(each)])
+
+
+def _sources(result: Result) -> set[str]:
+    """Where the demands of its case come from: a report from the field, a document, the specification."""
+    return {re.split(r"[\s:]", clause, maxsplit=1)[0] for clause in result.case.stands_for}
 
 
 def _row(name: str, results: Sequence[Result]) -> str:
@@ -65,10 +79,19 @@ def _failure(result: Result) -> Iterator[str]:
     yield f"FAILED {result.case.file}"
     yield f"  {result.case.title} ({', '.join(result.case.stands_for)})"
     for line in result.why.splitlines():
-        yield from textwrap.wrap(line, WIDTH, initial_indent="  ", subsequent_indent="    ")
+        yield from _wrapped(line)
     if result.folder and result.folder.is_dir():
         yield f"  kept in {result.folder}"
     yield ""
+
+
+def _complaint(result: Result) -> str:
+    """The first one, without its step."""
+    return result.why.partition("\n")[0].partition(": ")[2]
+
+
+def _wrapped(line: str) -> list[str]:
+    return textwrap.wrap(line, WIDTH, initial_indent="  ", subsequent_indent="    ")
 
 
 def as_junit(results: Sequence[Result]) -> bytes:

@@ -1,0 +1,52 @@
+"""Reads the values of a case strictly: an unknown key or a wrong type is an error with its place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+Reader = Callable[[Any], Any]  # the value as the case keeps it; TypeError for another kind
+
+
+class CaseError(Exception):
+    """A file that is no case: where, and what is wrong with it."""
+
+
+def typed(data: Mapping[str, Any], readers: Mapping[str, tuple[str, Reader]], where: str) -> dict[str, Any]:
+    found = {}
+    for key, value in data.items():
+        if key not in readers:
+            raise CaseError(f"{where}: unknown key `{key}`")
+        wanted, read = readers[key]
+        try:
+            found[key] = read(value)
+        except (TypeError, ValueError):
+            raise CaseError(f"{where}: `{key}` is not {wanted}") from None
+    return found
+
+
+def a(kind: type) -> Reader:
+    def read(value: Any) -> Any:
+        if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+            raise TypeError
+        return value
+
+    return read
+
+
+def list_of(read: Reader) -> Reader:
+    return lambda value: tuple(read(item) for item in a(list)(value))
+
+
+def map_of(read: Reader) -> Reader:
+    return lambda value: {key: read(item) for key, item in a(dict)(value).items()}
+
+
+def json_value(value: Any) -> Any:
+    """What JSON can say; the dates and times of TOML it cannot."""
+    if isinstance(value, (dict, list)):
+        for item in value.values() if isinstance(value, dict) else value:
+            json_value(item)
+    elif not isinstance(value, (str, int, float)):
+        raise TypeError
+    return value
