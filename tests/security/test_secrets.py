@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -16,8 +15,6 @@ from security.hostile import transcript
 from security.life import AGENT, CLEAR, SECRETS, live, texts
 
 SHAPED = "sk-ant-api03-" + "Zx9" * 12
-# One field of the state is the agent's last reply, by which the same one is known again; nothing shows it.
-REPLY = "reply"
 
 
 @pytest.fixture(scope="module")
@@ -52,14 +49,9 @@ def spoken(tmp_path_factory: pytest.TempPathFactory) -> Project:
 
 def holding(project: Project, *secrets: str) -> list[str]:
     """The files of ours, and what was sent, that have one of them."""
-    found = [(path, _less_reply(text) if path.name == "loop.json" else text) for path, text in texts(project)]
     sent = project.bin / "notify-send.calls"
-    found.append((sent, sent.read_text(encoding="utf-8")))
+    found = [*texts(project), (sent, sent.read_text(encoding="utf-8"))]
     return [str(path) for path, text in found if any(secret in text for secret in secrets)]
-
-
-def _less_reply(text: str) -> str:
-    return json.dumps({key: value for key, value in json.loads(text).items() if key != REPLY})
 
 
 def test_nothing_that_a_life_leaves_has_a_secret_of_the_environment(lived: Project) -> None:

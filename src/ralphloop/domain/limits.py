@@ -16,6 +16,7 @@ CLIENT_CAP = 8  # plain replies in a row after which Claude Code ends the turn i
 PHASE_TURNS = 15  # continuations of one phase before execution in quick mode
 PHASES = 4  # research, requirements, design, tasks
 WARN_AT = 0.8  # of a limit
+MARK_PRIME = 2**61 - 1
 
 
 class Spent:
@@ -45,10 +46,10 @@ def tick(loop: LoopState, now: float) -> None:
     loop.seen_at = now
 
 
-def normalise(reply: str) -> str:
-    """A reply cut down to what tells it from another: letters in lower case, ends, and length."""
-    text = " ".join(reply.lower().split())
-    return text if len(text) <= 400 else "%s…%s#%d" % (text[:200], text[-200:], len(text))
+def reply_mark(text: str) -> str:
+    """What tells a reply from another and shows nothing of it: its length, and a remainder of its bytes."""
+    number = int.from_bytes(text.encode("utf-8", "surrogatepass"), "big")
+    return "%d#%x" % (len(text), number % MARK_PRIME)
 
 
 def note_turn(
@@ -74,12 +75,13 @@ def _note_reply(loop: LoopState, reply: Optional[str], *, tools: int, fresh: boo
     if reply is None:
         loop.reply, loop.same_replies, loop.empty_replies = "", 0, 0
         return
-    said = normalise(reply)
-    same = said == loop.reply and not fresh
+    said = " ".join(reply.lower().split())
+    mark = reply_mark(said)
+    same = mark == loop.reply and not fresh
     empty = len(said) < NEAR_EMPTY and not tools
     loop.same_replies = loop.same_replies + 1 if same else 1
     loop.empty_replies = (0 if fresh else loop.empty_replies) + 1 if empty else 0
-    loop.reply = said
+    loop.reply = mark
 
 
 def patience(limits: Limits, cap: int) -> int:

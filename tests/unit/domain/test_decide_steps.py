@@ -6,7 +6,7 @@ import pytest
 
 from ralphloop.domain.answer import Decision, Need
 from ralphloop.domain.decide import decide
-from ralphloop.domain.limits import Spent
+from ralphloop.domain.limits import Spent, reply_mark
 from ralphloop.domain.model import (
     BUDGET,
     COMPLETE,
@@ -165,7 +165,7 @@ def test_the_clients_own_cap_shortens_our_patience(cap, outcome):
 
 
 def test_the_reply_of_the_event_counts_and_else_that_of_the_transcript():
-    loop = a_loop(reply="the same words as ever", same_replies=2, tasks_seen=OPEN.digest)
+    loop = a_loop(reply=reply_mark("the same words as ever"), same_replies=2, tasks_seen=OPEN.digest)
     said = Turn(readable=True, tools=1, reply="the same words as ever")
     assert decide(situation(OPEN, loop=loop.copy(), turn=said)).loop.outcome == STALLED
     other = a_stop(reply="something that is new")

@@ -79,23 +79,34 @@ def test_quick_mode_has_fifteen_turns_in_each_of_four_phases(turns, phase, why):
     assert limits.quick_mode_spent(a_loop(phase_turns=turns), phase, Limits()) == why
 
 
+def test_of_a_reply_a_mark_is_kept_that_shows_nothing_of_it():
+    assert limits.reply_mark("") == "0#0"
+    assert limits.reply_mark("a") == "1#61"
+    assert limits.reply_mark("my key is sk-123") == "16#1ee976c658fa3599"
+    assert limits.reply_mark("\ud800") == "1#eda080"
+
+
 @pytest.mark.parametrize(
-    ("reply", "kept"),
+    ("reply", "same"),
     [
-        ("  Done\n NOW ", "done now"),
-        ("x" * 400, "x" * 400),
-        ("a" * 200 + "b" * 201, "a" * 200 + "…" + "b" * 200 + "#401"),
+        ("  All of it\n IS done ", 2),
+        ("all of it is done!", 1),
+        ("all of it si done", 1),
+        ("\0all of it is done", 1),  # the same number
     ],
 )
-def test_of_a_long_reply_the_ends_and_the_length_are_kept(reply, kept):
-    assert limits.normalise(reply) == kept
+def test_a_reply_is_the_same_whatever_its_case_and_its_spaces(reply, same):
+    loop = a_loop()
+    for said in ("All of it is done", reply):
+        limits.note_turn(loop, Turn(tools=1), work=look("F1"), reply=said, files="", claims=False)
+    assert loop.same_replies == same
 
 
 @pytest.mark.parametrize(("length", "empty"), [(19, 1), (20, 0)])
 def test_a_reply_is_near_empty_below_twenty_characters(length, empty):
     loop = a_loop(reply="x")
     limits.note_turn(loop, Turn(), work=look("F1"), reply="y" * length, files="", claims=False)
-    assert (loop.empty_replies, loop.quiet_replies, loop.reply) == (empty, 1, "y" * length)
+    assert (loop.empty_replies, loop.quiet_replies, loop.reply) == (empty, 1, limits.reply_mark("y" * length))
 
 
 def test_a_tool_call_ends_the_quiet_and_a_missing_reply_is_forgotten():
