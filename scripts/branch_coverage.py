@@ -4,6 +4,7 @@ limits.
 python scripts/branch_coverage.py                  run the tests, report each folder of the package
 python scripts/branch_coverage.py --missing        the same, and name the lines and branches that no test took
 python scripts/branch_coverage.py --work DIR       keep the copy and its data in DIR; a second run adds to it
+python scripts/branch_coverage.py --client         also the tests in the real client
 python scripts/branch_coverage.py tests/unit       only these tests, without a verdict
 
 The tests run in a copy of the repository. In it, each interpreter starts measuring by itself: those that read
@@ -37,8 +38,9 @@ EXCLUDED = ("if TYPE_CHECKING:", "from __future__ import", "# Windows")
 LEFT_BEHIND = (".venv", ".cache", "__pycache__", ".*_cache", "mutants", "dist", "build")
 # Started as scripts by an interpreter that reads no site-packages.
 SCRIPTS = ("hook/launch.py", "evidence/keeper.py", "runner/guardian.py", "__main__.py")
-# They look at what such a script imports, or at the clock.
+# They look at what such a script imports, at the bytes of our files, or at the clock.
 DISTURBED = (
+    "tests/unit/plugins/test_versions.py",
     "tests/unit/evidence/test_keeper.py::test_a_keeper_starts_with_little",
     "tests/hook/test_failures_state.py::test_f49_the_hook_is_quick",
     "tests/hook/test_document3.py::test_row_race_a_fresh_state_costs_no_sleep",
@@ -101,6 +103,12 @@ class Copy:
         (site,) = (self.root / ".venv").glob("lib/python*/site-packages")
         # The first lines are folders; one that begins with `import` is run.
         (site / "measured.pth").write_text(f"{self.root}/src\n{packages}\nimport sys; {self._line()}\n")
+        command = self.python.with_name("ralphloop")
+        command.write_text(
+            f"#!{self.python}\nimport sys; from ralphloop.cli.main import entry; sys.exit(entry())\n"
+        )
+        command.chmod(0o755)
+        (self.root / ".cache").symlink_to(ROOT / ".cache")
 
     def _line(self) -> str:
         begun = "'measured_by' in __import__('sys').__dict__"
@@ -109,16 +117,17 @@ class Copy:
     def _settings(self) -> str:
         quiet = ("no-data-collected", "module-not-measured", "module-not-imported", "already-imported")
         return (
-            f"[tool.coverage.run]\nbranch = true\nparallel = true\npatch = ['_exit']\n"
+            f"[tool.coverage.run]\nbranch = true\nparallel = true\npatch = ['_exit', 'execv']\n"
             f"include = ['{self.root}/src/ralphloop/*']\ndata_file = '{self.config.parent}/data/found'\n"
             f"disable_warnings = {list(quiet)!r}\n"
             f"[tool.coverage.report]\nexclude_also = {list(EXCLUDED)!r}\n"
         )
 
-    def run(self, tests: Iterable[str], options: Iterable[str]) -> int:
+    def run(self, tests: Iterable[str], options: Iterable[str], *, client: bool) -> int:
         (self.config.parent / "data").mkdir(exist_ok=True)
         present = [test for test in tests if (self.root / test.partition("::")[0]).exists()]
-        words = ["-m", "pytest", "-q", "-n", "2", "--dist", "worksteal", "-m", "not client"]
+        words = ["-m", "pytest", "-q", "-n", "2", "--dist", "worksteal"]
+        words += [] if client else ["-m", "not client"]
         words += [f"--deselect={test}" for test in DISTURBED]
         argv = [str(self.python), *words, *options, *present]
         return subprocess.run(argv, cwd=self.root, env=_environment()).returncode
@@ -192,6 +201,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Branch coverage of the package, per folder.")
     parser.add_argument("tests", nargs="*", help="what to run instead of everything that needs no client")
     parser.add_argument("--missing", action="store_true", help="name what no test took")
+    parser.add_argument("--client", action="store_true", help="also the tests in the real client")
     parser.add_argument("--work", metavar="DIR", type=Path, help="keep the copy and its data here")
     parser.add_argument(
         "--pytest", metavar="OPTION", action="append", default=[], help="one option for pytest"
@@ -202,7 +212,7 @@ def main() -> int:
         copy.config.parent.mkdir(parents=True, exist_ok=True)
         if not copy.root.exists():
             copy.make()
-        code = copy.run(options.tests or TESTS, options.pytest)
+        code = copy.run(options.tests or TESTS, options.pytest, client=options.client)
         good = report(copy.combine(), copy.root / "src/ralphloop", missing=options.missing)
     if code:
         print("Some tests failed while they were measured; see above.", file=sys.stderr)
