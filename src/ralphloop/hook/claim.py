@@ -72,9 +72,12 @@ def sources(cwd: str, call: Call) -> Iterator[Source]:
 
 
 def _claim(event: StopEvent, call: Call) -> Optional[LoopFiles]:
+    taken: dict[str, set[str]] = {}  # by root: looked up once for all of its lists
     for source in sources(event.cwd, call):
         here = Shelf(source.root, call.env)
-        free = source.enabled and arming.holder(source, here) is None
+        if source.root not in taken:
+            taken[source.root] = {own_file(record) for record in arming.under_way(here)}
+        free = source.enabled and own_file(source) not in taken[source.root]
         since = _own_since(source, here, event) if free else None
         # Last, because it parses the list, however large and whosever it is.
         if since is not None and arming.is_due(source):

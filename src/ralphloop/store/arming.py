@@ -14,7 +14,7 @@ from ralphloop.tasklists.registry import own_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Iterable, Mapping, Optional
+    from typing import Iterable, Iterator, Mapping, Optional
 
     from ralphloop.domain.model import TaskList
     from ralphloop.domain.supervision import Supervision
@@ -34,12 +34,16 @@ class TakenError(Exception):
         self.record = record
 
 
+def under_way(here: Shelf) -> Iterator[Record]:
+    for kind in (shelf.OWNED, shelf.ARMED):
+        yield from here.records(kind)
+
+
 def holder(source: Source | Record, here: Shelf) -> Optional[Record]:
     """The loop that is under way over this list."""
-    for kind in (shelf.OWNED, shelf.ARMED):
-        for record in here.records(kind):
-            if own_file(record) == own_file(source):
-                return record
+    for record in under_way(here):
+        if own_file(record) == own_file(source):
+            return record
     return None
 
 

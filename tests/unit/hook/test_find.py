@@ -338,3 +338,22 @@ def test_a_spec_that_leads_out_of_the_project_never_counts(tmp_path):
     (specs / "auth").symlink_to(tmp_path / "outside")
     root = os.path.realpath(tmp_path / "project")
     assert find.locate(SPECUM, root, {"RALPH_LOOP_DIR": "/x"}) == []
+
+
+def test_a_stranger_among_many_loops_has_each_of_them_looked_at_once(tmp_path, monkeypatch):
+    call = Call(registration="r", layouts=LAYOUTS, env={"XDG_STATE_HOME": str(tmp_path / "state")}, cwd="/")
+    root = os.path.realpath(tmp_path)
+    for number in range(20):
+        folder = tmp_path / ".ralph" / "loops" / f"list{number}"
+        folder.mkdir(parents=True)
+        (folder / "feature_list.json").write_text('{"features": [{"id": "F1"}]}')
+    here = Shelf(root, call.env)
+    for number, source in enumerate(find.locate(FEATURES, root, call.env)):
+        arming.arm(source, here, session=f"S{number}", started=True)
+    looks = []
+    load = Shelf._load
+    monkeypatch.setattr(Shelf, "_load", lambda self, *name: looks.append(name) or load(self, *name))
+    (tmp_path / "t.jsonl").write_text(asked("something else", at=NOW))
+    event = StopEvent(session="stranger", cwd=root, transcript=str(tmp_path / "t.jsonl"))
+    assert loop_of(event, call) is None
+    assert len([name for name in looks if name[1] == "S7.json"]) == 1
