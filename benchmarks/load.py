@@ -23,7 +23,7 @@ from race import parses
 from registration import hook_env, stop_argv
 from timing import finish, start
 
-TASKS = 100  # of one loop: it ends in a long run, and another takes its place
+TASKS = 40  # of one loop: it ends in a long run, and another takes its place
 FOREIGN_EVERY, PAUSE_EVERY = 7, 40
 NEARLY_FULL = 4 * 1024 * 1024 - 20_000  # of a journal, so that it moves aside under load
 PROGRESS_S = 10
@@ -54,7 +54,7 @@ class Work:
 
     def begin(self) -> None:
         source = self.ground.home / f"{self.name}.json"
-        source.write_text(feature_list(TASKS))
+        source.write_text(feature_list(self.ground.tasks))
         command(self.ground, "new", self.name, "--from", str(source))
         limits = ("--max-iterations", NEVER, "--max-attempts", NEVER)
         command(self.ground, "start", self.name, "--session", self.session, "--yes", *limits)
@@ -82,6 +82,7 @@ class Ground:
 
     root: Path
     home: Path
+    tasks: int = TASKS
     durations_ms: list[float] = field(default_factory=list)
     wrong: list[str] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)
@@ -125,7 +126,7 @@ def turn(work: Work, ground: Ground) -> None:
     following = work.claim()
     out = ground.stop(work.session, work.transcript, said=f"{work.name}: {uuid.uuid4()}")
     work.answered += 1
-    if work.closed == TASKS:
+    if work.closed == ground.tasks:
         if b"complete" not in out.lower():
             ground.fault(f"{work.name}: not complete after the last task: {out[:300]!r}")
     elif f"{following}".encode() not in out or b'"block"' not in out:
@@ -160,7 +161,7 @@ def keep_going(ground: Ground, works: list[Work], until: float, *, done: list[Wo
         number += 1
         place = number % len(works)
         turn(works[place], ground)
-        if works[place].closed == TASKS:
+        if works[place].closed == ground.tasks:
             done.append(works[place])
             works[place] = ground.new_work()
         elif number % FOREIGN_EVERY == 0:
@@ -177,7 +178,7 @@ def lost_updates(work: Work) -> Iterator[str]:
     entries = [json.loads(line) for line in text.splitlines() if line]
     counted = Counter(entry["event"] for entry in entries)
     claims = Counter(task for entry in entries if entry["event"] == "stop" for task in entry["claimed"])
-    ends = "complete" if work.closed == TASKS else None
+    ends = "complete" if work.closed == work.ground.tasks else None
     went_on = sum(entry.get("decision") == "continue" for entry in entries)
     if counted["padding"] != work.padding:
         yield f"{work.name}: {work.padding - counted['padding']} older journal lines lost"
@@ -190,8 +191,9 @@ def lost_updates(work: Work) -> Iterator[str]:
 
 
 def leftovers(ground: Ground) -> Iterator[str]:
+    stamps = set((ground.home / ".local").rglob("feature_list.json"))  # of loops that have ended
     for folder in (ground.root / ".ralph", ground.home / ".local"):
-        for path in folder.rglob("*"):
+        for path in set(folder.rglob("*")) - stamps:
             if path.name.endswith(".tmp"):
                 yield f"a temporary file was left: {path.name}"
             elif path.is_file() and path.suffix in (".json", ".jsonl") and not parses(path):
@@ -205,8 +207,8 @@ def disk_bytes(*folders: Path) -> int:
     return sum(path.lstat().st_size for folder in folders for path in folder.rglob("*") if path.is_file())
 
 
-def load(scratch: Path, *, minutes: float, loops: int, at_once: int) -> dict[str, object]:
-    ground = Ground(scratch / "project", scratch / "home")
+def load(scratch: Path, *, minutes: float, loops: int, at_once: int, tasks: int) -> dict[str, object]:
+    ground = Ground(scratch / "project", scratch / "home", tasks)
     ground.root.mkdir()
     ground.home.mkdir()
     subprocess.run(["git", "init", "--quiet", str(ground.root)], check=True)
@@ -233,9 +235,11 @@ def load(scratch: Path, *, minutes: float, loops: int, at_once: int) -> dict[str
 def figures(ground: Ground, works: list[Work], *, at_once: int, minutes: float) -> dict[str, object]:
     cuts = quantiles(ground.durations_ms, n=100, method="inclusive")
     moved = sum((work.folder / "journal.1.jsonl").exists() for work in works)
+    ended = sum(work.closed == ground.tasks for work in works)
     run_bytes = disk_bytes(ground.root / ".ralph" / "run", ground.home / ".local")
     return {
         "minutes": minutes, "at_once": at_once, "stops": len(ground.durations_ms), **ground.counts,
+        "loops_ended": ended,
         "tasks_closed": sum(work.closed for work in works),
         "median_ms": round(cuts[49], 1), "p95_ms": round(cuts[94], 1), "p99_ms": round(cuts[98], 1),
         "max_ms": round(max(ground.durations_ms), 1),
@@ -253,11 +257,13 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=10, metavar="M", help="how long (default: 10)")
     parser.add_argument("--loops", type=int, default=200, metavar="N", help="loops at a time (default: 200)")
     parser.add_argument("--at-once", type=int, default=50, metavar="N", help="stops at once (default: 50)")
+    parser.add_argument("--tasks", type=int, default=TASKS, metavar="N", help="of one loop (default: 40)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the figures here")
     args = parser.parse_args()
     place = args.json.resolve() if args.json else None
     with tempfile.TemporaryDirectory(prefix="ralphloop-load-") as folder:
-        found = load(Path(folder).resolve(), minutes=args.minutes, loops=args.loops, at_once=args.at_once)
+        terms = {"minutes": args.minutes, "loops": args.loops, "at_once": args.at_once, "tasks": args.tasks}
+        found = load(Path(folder).resolve(), **terms)
         os.chdir("/")
     if place:
         place.write_text(json.dumps(found, indent=2) + "\n")

@@ -184,9 +184,7 @@ def test_a_loop_is_found_from_a_subfolder_and_from_a_worktree(project: Project) 
 def _examples() -> list[tuple[str, str]]:
     found = []
     for command in COMMANDS:
-        told = subprocess.run(
-            [sys.executable, "-m", "ralphloop", command, "--help"], capture_output=True, text=True, check=True
-        ).stdout
+        told = _parsers(command, _load(COMMANDS[command][0]))[1].format_help()
         lines = told.partition("examples:\n")[2].splitlines()
         found += [(command, line.strip()) for line in lines if "ralphloop " in line and line.startswith("  ")]
     return found

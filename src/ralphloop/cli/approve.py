@@ -20,7 +20,7 @@ from ralphloop.store.loop import LoopFiles
 from ralphloop.store.shelf import Record, Shelf
 from ralphloop.tasklists.registry import own_file
 from ralphloop.tasklists.source import Source
-from ralphloop.views.snapshot import state_of
+from ralphloop.views.state import state_of
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

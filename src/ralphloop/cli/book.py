@@ -17,7 +17,7 @@ from ralphloop.store import tasks
 from ralphloop.store.lock import BusyError
 from ralphloop.store.loop import LoopFiles
 from ralphloop.tasklists.registry import own_file
-from ralphloop.views.snapshot import state_of
+from ralphloop.views.state import state_of
 
 WAIT_S = 3.0  # a stop takes less
 

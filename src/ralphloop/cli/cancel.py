@@ -10,7 +10,7 @@ from ralphloop.cli.output import say
 from ralphloop.domain.model import CANCELLED, COMPLETE, ENDED
 from ralphloop.store import supervisor
 from ralphloop.store.loop import CANCEL
-from ralphloop.views.snapshot import state_of
+from ralphloop.views.state import state_of
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

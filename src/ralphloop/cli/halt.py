@@ -13,7 +13,7 @@ from ralphloop.domain.model import LoopState
 from ralphloop.store import tasks
 from ralphloop.store.lock import BusyError
 from ralphloop.store.loop import PERSON, LoopFiles, obey
-from ralphloop.views.snapshot import state_of
+from ralphloop.views.state import state_of
 
 
 def ask(loop: LoopFiles, request: str, place: Here) -> str:

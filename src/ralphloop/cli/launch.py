@@ -19,7 +19,7 @@ from ralphloop.domain.model import CANCELLED, ENDED
 from ralphloop.hook.words import words_for
 from ralphloop.store import files, tasks
 from ralphloop.store.loop import LoopFiles
-from ralphloop.views.snapshot import state_of
+from ralphloop.views.state import state_of
 
 INTRODUCTION = "The loop's prompt:"  # a file of the project must not be taken for a command that was typed
 

@@ -15,6 +15,7 @@ from ralphloop.cli.errors import UserError
 from ralphloop.cli.output import complain
 from ralphloop.domain.plain import plain
 from ralphloop.store import files, shelf
+from ralphloop.store.lock import BusyError
 from ralphloop.version import VERSION
 
 FINE, EXPECTED, BUG, INTERRUPT = 0, 1, 3, 130
@@ -121,6 +122,9 @@ def _guarded(work: Callable[[], int]) -> int:
         return EXPECTED
     except BrokenPipeError:
         return _reader_left()
+    except BusyError:
+        complain("other ralphloop processes are at work here; try again in a moment.")
+        return EXPECTED
     except OSError as error:
         complain(_told(error))
         return EXPECTED
@@ -154,7 +158,7 @@ def run(argv: list[str], *, kind: type[argparse.ArgumentParser] = Parser) -> int
         return _load(INTERNAL[argv[0]]).run(argparse.Namespace())
     chosen = next((word for word in argv if not word.startswith("-")), "")
     command = _load(COMMANDS[chosen][0]) if chosen in COMMANDS else None
-    parser, its_own = _parsers(chosen, command, kind=kind)
+    parser, its_own = _parsers(chosen, command, kind=kind, whole=argv[0] != chosen)
     args, unknown = parser.parse_known_args(argv)
     if unknown:
         its_own.error("unrecognized arguments: " + " ".join(unknown))
@@ -170,9 +174,14 @@ def _load(module: str) -> Command:
 
 
 def _parsers(
-    chosen: str, command: Command | None, *, kind: type[argparse.ArgumentParser] = Parser
+    chosen: str,
+    command: Command | None,
+    *,
+    kind: type[argparse.ArgumentParser] = Parser,
+    whole: bool = True,
 ) -> tuple[argparse.ArgumentParser, argparse.ArgumentParser]:
-    """The whole command line's parser, and the chosen command's, whose usage an error shows."""
+    """The command line's parser, and the chosen command's, whose usage an error shows; unless it is to be
+    `whole`, it knows no other command."""
     parser = kind(
         prog="ralphloop",
         description="Keeps a coding agent working through a list of tasks until each one is proven done.",
@@ -181,9 +190,11 @@ def _parsers(
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version="ralphloop " + VERSION)
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    # With `prog` argparse asks nobody for the width of the terminal: six imports.
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True, prog="ralphloop")
     its_own = parser
-    for name, (_, told) in COMMANDS.items():
+    shown = COMMANDS if whole or command is None else {chosen: COMMANDS[chosen]}
+    for name, (_, told) in shown.items():
         sub = commands.add_parser(
             name,
             help=told,

@@ -12,7 +12,7 @@ from ralphloop.cli.here import Here, here, pick
 from ralphloop.cli.output import complain, say
 from ralphloop.notify import message, send
 from ralphloop.notify.send import Sent
-from ralphloop.views.snapshot import state_of
+from ralphloop.views.state import state_of
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -11,7 +11,7 @@ from ralphloop.cli.output import say
 from ralphloop.domain.model import ENDED, INTERRUPTED, PAUSED
 from ralphloop.store import supervisor
 from ralphloop.store.loop import PAUSE
-from ralphloop.views.snapshot import state_of
+from ralphloop.views.state import state_of
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

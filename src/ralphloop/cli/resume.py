@@ -20,7 +20,7 @@ from ralphloop.domain.prompt import turns
 from ralphloop.domain.supervision import Supervision
 from ralphloop.store import arming, pins, supervisor, tasks
 from ralphloop.store.loop import LoopFiles, iso
-from ralphloop.views.snapshot import state_of
+from ralphloop.views.state import state_of
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

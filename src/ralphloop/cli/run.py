@@ -27,7 +27,8 @@ from ralphloop.store.shelf import Shelf
 from ralphloop.tasklists.source import Source
 from ralphloop.views import terminal
 from ralphloop.views.live.show import LEFT, show
-from ralphloop.views.snapshot import state_of, view_of, with_spending
+from ralphloop.views.snapshot import view_of, with_spending
+from ralphloop.views.state import state_of
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

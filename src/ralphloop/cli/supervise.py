@@ -37,7 +37,7 @@ from ralphloop.runner.terms import Terms
 from ralphloop.store import supervisor
 from ralphloop.store.lock import BusyError
 from ralphloop.store.loop import LoopFiles
-from ralphloop.views.snapshot import state_of
+from ralphloop.views.state import state_of
 
 WORD_MAX = 200
 READY, TAKEN = "ready", "taken"  # what is answered to the request

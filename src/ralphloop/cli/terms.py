@@ -19,7 +19,7 @@ from ralphloop.store.shelf import Shelf
 from ralphloop.tasklists import feature_list
 from ralphloop.tasklists.registry import own_file
 from ralphloop.tasklists.source import Source
-from ralphloop.views.snapshot import state_of
+from ralphloop.views.state import state_of
 
 
 def commands(listed: TaskList) -> set[str]:

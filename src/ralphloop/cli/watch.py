@@ -12,7 +12,8 @@ from ralphloop.cli.output import complain, say
 from ralphloop.views import terminal
 from ralphloop.views.live.clock import clock
 from ralphloop.views.live.show import NO_RICH, OVER, once, show, why_plain
-from ralphloop.views.snapshot import state_of, view_of
+from ralphloop.views.snapshot import view_of
+from ralphloop.views.state import state_of
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

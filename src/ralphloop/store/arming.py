@@ -34,14 +34,14 @@ class TakenError(Exception):
         self.record = record
 
 
-def under_way(here: Shelf) -> Iterator[Record]:
+def under_way(here: Shelf, *, naming: str = "") -> Iterator[Record]:
     for kind in (shelf.OWNED, shelf.ARMED):
-        yield from here.records(kind)
+        yield from here.records(kind, naming=naming)
 
 
 def holder(source: Source | Record, here: Shelf) -> Optional[Record]:
     """The loop that is under way over this list."""
-    for record in under_way(here):
+    for record in under_way(here, naming=own_file(source)):
         if own_file(record) == own_file(source):
             return record
     return None

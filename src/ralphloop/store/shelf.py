@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from typing import Any, Iterator, Mapping, Optional
 
 ARMED, OWNED, ENDED = "armed", "owned", "ended"
+WAIT_S = 30.0  # for the lock that all loops of a project share: of dozens, the last waits for all others
 RECORD = "record"  # a file of this name: the person wants every stop here kept
 
 
@@ -140,15 +141,16 @@ class Shelf:
             record.session = session
         return record
 
-    def records(self, kind: str) -> Iterator[Record]:
+    def records(self, kind: str, *, naming: str = "") -> Iterator[Record]:
+        """All of them, or those in which this text stands somewhere: of many, the others are not parsed."""
         for name in files.names(os.path.join(self.folder, kind)):
-            record = self._load(kind, name)
+            record = self._load(kind, name, naming=naming)
             if record is not None:
                 yield record
 
-    def _load(self, kind: str, name: str) -> Optional[Record]:
+    def _load(self, kind: str, name: str, *, naming: str = "") -> Optional[Record]:
         text = files.read_quietly(os.path.join(self.folder, kind, name))
-        if text is None or not name.endswith(".json"):
+        if text is None or not name.endswith(".json") or (naming and jsontext.render(naming) not in text):
             return None
         try:
             record = Record.from_json(jsontext.parse_object(text))
@@ -163,7 +165,7 @@ class Shelf:
 
     def lock(self) -> Lock:
         files.make_folder(self.folder)
-        return Lock(os.path.join(self.folder, "lock"))
+        return Lock(os.path.join(self.folder, "lock"), wait_s=WAIT_S)
 
     def put(self, record: Record, kind: str) -> None:
         """Move the record to where it belongs now, then write it. Call it under the lock."""
@@ -184,7 +186,7 @@ class Shelf:
             if os.path.exists(place):
                 return place
         for name in files.names(os.path.join(self.folder, OWNED)):
-            known = self._load(OWNED, name)
+            known = self._load(OWNED, name, naming=record.id)
             if known is not None and known.id == record.id:
                 return os.path.join(self.folder, OWNED, name)
         return ""

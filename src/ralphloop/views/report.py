@@ -16,8 +16,9 @@ from ralphloop.views import history
 from ralphloop.views.figure import Used
 from ralphloop.views.history import Entry, Stretch
 from ralphloop.views.proof import Check, Checked, FinalRun, checked, final_run
-from ralphloop.views.snapshot import LoopView, TaskView, state_of, view_of
+from ralphloop.views.snapshot import LoopView, TaskView, view_of
 from ralphloop.views.spending import Share, Spending, spending_of, transcripts_of, used
+from ralphloop.views.state import state_of
 
 UNKNOWN = "unknown"  # the state of a task that the journal names and the list does not
 # what a stop's entry says it refused, besides tasks

@@ -10,7 +10,6 @@ from ralphloop.domain.ledger import Ledger
 from ralphloop.domain.model import (
     ASKED,
     CLAIMED,
-    CORRUPT,
     ENDED,
     FINAL,
     PAUSED,
@@ -29,6 +28,7 @@ from ralphloop.views import spending
 from ralphloop.views.figure import Used
 from ralphloop.views.history import history_of, stretches
 from ralphloop.views.spending import Spending
+from ralphloop.views.state import state_of
 
 ORPHAN_S = 24 * 3600.0
 
@@ -152,23 +152,6 @@ def with_spending(view: LoopView, loop: LoopFiles, *, now: float) -> LoopView:
     under_way = stretches(entries, begin=state.started_at, end=end)
     spent = spending.spending_of(state, under_way, entries=entries)
     return view._replace(spent=spent, limits=spending.used(loop.record.limits, state, spent))
-
-
-def state_of(loop: LoopFiles) -> LoopState:
-    """The loop's state; if both copies of it are lost, what its arming still says."""
-    known = loop.load()
-    if known is not None:
-        return known
-    record = loop.record
-    return LoopState(
-        id=record.id,
-        layout=record.layout,
-        name=record.name,
-        owner=record.session,
-        state=PAUSED,
-        outcome=CORRUPT,
-        detail="its loop.json is lost",
-    )
 
 
 def _tasks(loop: LoopFiles) -> tuple[TaskList, Ledger, Worklist, str]:

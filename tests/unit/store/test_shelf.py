@@ -180,3 +180,24 @@ def test_an_ended_loop_moves_to_the_ended_and_stamps_its_file(project):
     loop.rest(state)
     assert (found(project.shelf, OWNED), found(project.shelf, ENDED)) == ([], ["L1"])
     assert project.shelf.ended_at(path)
+
+
+@pytest.mark.parametrize(
+    "folder", ["plain", 'quo"te', "back\\slash", "umläut 日本", "by\udc80te", "tab\there"]
+)
+def test_the_loop_over_a_list_is_found_among_others_whatever_its_path(tmp_path, folder):
+    here = Shelf(str(tmp_path), {"XDG_STATE_HOME": str(tmp_path / "state")})
+    lists = [f"{tmp_path}/{name}/feature_list.json" for name in (folder, folder + "x", "y" + folder)]
+    with here.lock():
+        for number, path in enumerate(lists):
+            record = Record(
+                f"L{number}", layout="features", name="n", root=str(tmp_path), paths={"list": path},
+                limits=Limits(), armed_at="t", session=f"S{number}",
+            )  # fmt: skip
+            here.put(record, OWNED)
+    assert [arming.holder(record, here).id for record in here.records(OWNED)] == found(here, OWNED)
+    record = next(here.records(OWNED))
+    with here.lock():
+        here.put(record, ENDED)
+    assert arming.holder(record, here) is None
+    assert len(found(here, OWNED)) == 2

@@ -22,7 +22,8 @@ from ralphloop.store.lock import BusyError, Lock
 from ralphloop.store.loop import LoopFiles
 from ralphloop.store.shelf import ARMED, ENDED, OWNED
 from ralphloop.testing.scratch import is_gone
-from ralphloop.views.snapshot import state_of, view_of
+from ralphloop.views.snapshot import view_of
+from ralphloop.views.state import state_of
 
 WAIT_S = 2.0
 QUIET_S = 3600.0  # a session may run without a transcript, but not without a stop for so long

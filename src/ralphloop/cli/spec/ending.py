@@ -20,7 +20,7 @@ from ralphloop.store import files
 from ralphloop.store.loop import CANCEL, LoopFiles
 from ralphloop.store.shelf import Shelf
 from ralphloop.tasklists import spec_phase
-from ralphloop.views.snapshot import state_of
+from ralphloop.views.state import state_of
 
 
 def cancel(place: Here, specs: Specs, *, name: str | None) -> int:

@@ -18,7 +18,7 @@ from ralphloop.evidence.approval import digest, waiting
 from ralphloop.store import arming, files, pins, shelf
 from ralphloop.store.loop import LoopFiles
 from ralphloop.tasklists import boxes, spec_phase
-from ralphloop.views.snapshot import state_of
+from ralphloop.views.state import state_of
 
 
 class Wish(NamedTuple):

@@ -16,7 +16,7 @@ from ralphloop.domain.model import LoopState, Task
 from ralphloop.domain.prompt import line
 from ralphloop.store.loop import LoopFiles
 from ralphloop.tasklists import boxes, spec_phase
-from ralphloop.views.snapshot import state_of
+from ralphloop.views.state import state_of
 
 GOAL_SHOWN = 500
 

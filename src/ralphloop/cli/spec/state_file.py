@@ -18,7 +18,7 @@ from ralphloop.store.lock import BusyError, Lock
 from ralphloop.store.loop import LoopFiles
 from ralphloop.store.shelf import Shelf
 from ralphloop.tasklists import frontmatter, spec_phase
-from ralphloop.views.snapshot import state_of
+from ralphloop.views.state import state_of
 
 
 class State(NamedTuple):

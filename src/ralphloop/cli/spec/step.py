@@ -14,7 +14,7 @@ from ralphloop.cli.spec.kind import GRANULARITIES, NOTES, TASKS, Spec, Step
 from ralphloop.hook import words
 from ralphloop.store.loop import LoopFiles
 from ralphloop.tasklists import spec_phase
-from ralphloop.views.snapshot import state_of
+from ralphloop.views.state import state_of
 
 
 def begin(place: Here, specs: Specs, *, action: str, text: str = "", writes: str = "") -> None:

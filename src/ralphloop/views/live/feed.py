@@ -23,7 +23,8 @@ from ralphloop.views import history, journal
 from ralphloop.views.live.burndown import Burndown
 from ralphloop.views.live.follow import Tail
 from ralphloop.views.live.tally import Tally
-from ralphloop.views.snapshot import LoopView, state_of, view_of
+from ralphloop.views.snapshot import LoopView, view_of
+from ralphloop.views.state import state_of
 
 KEPT = 500  # activities
 # seconds between two looks at what costs more than a stat call
