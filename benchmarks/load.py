@@ -25,7 +25,7 @@ from timing import finish, start
 
 TASKS = 40  # of one loop: it ends in a long run, and another takes its place
 FOREIGN_EVERY, PAUSE_EVERY = 7, 40
-NEARLY_FULL = 4 * 1024 * 1024 - 20_000  # of a journal, so that it moves aside under load
+NEARLY_FULL = 4 * 1024 * 1024 - 5_000  # of a journal, so that it moves aside under load
 PROGRESS_S = 10
 
 
@@ -57,7 +57,9 @@ class Work:
         source.write_text(feature_list(self.ground.tasks))
         command(self.ground, "new", self.name, "--from", str(source))
         limits = ("--max-iterations", NEVER, "--max-attempts", NEVER)
-        command(self.ground, "start", self.name, "--session", self.session, "--yes", *limits)
+        start = ("start", self.name, "--session", self.session, "--yes", *limits)
+        while not command(self.ground, *start, unless="try again in a moment"):
+            self.ground.count("starts_tried_again")
         self.transcript.touch()
 
     def fill_journal(self) -> None:

@@ -119,12 +119,16 @@ def new_reference_loop(scratch: Path, name: str, *, features: int) -> Project:
     return project
 
 
-def command(project: Project, *args: str) -> None:
+def command(project: Project, *args: str, unless: str = "") -> bool:
+    """Run it, which must succeed; False if it failed with what `unless` says."""
     run = subprocess.run(
         command_argv(*args), cwd=project.root, env=command_env(project.home), capture_output=True, text=True
     )
-    if run.returncode != 0:
+    if run.returncode and unless and unless in run.stderr:
+        return False
+    if run.returncode:
         raise SystemExit(f"ralphloop {' '.join(args)}: exit code {run.returncode}\n{run.stdout}{run.stderr}")
+    return True
 
 
 def wait_until_settled(file: Path) -> None:

@@ -34,7 +34,13 @@ ROOT = Path(__file__).resolve().parents[1]
 # The budget tests look at what a hook imports, so they must not meet what measures it.
 TESTS = ("tests/unit", "tests/contract", "tests/hook", "tests/faults", "tests/security", "tests/e2e")
 # What only readers see, what a bundle leaves out, and what no test on this system can reach.
-EXCLUDED = ("if TYPE_CHECKING:", "from __future__ import", "# Windows")
+EXCLUDED = (
+    "if TYPE_CHECKING:",
+    "from __future__ import",
+    "# Windows",
+    'if sys.platform == "win32":',
+    "def .*_on_windows",
+)
 LEFT_BEHIND = (".venv", ".cache", "__pycache__", ".*_cache", "mutants", "dist", "build")
 # Started as scripts by an interpreter that reads no site-packages.
 SCRIPTS = ("hook/launch.py", "evidence/keeper.py", "runner/guardian.py", "__main__.py")

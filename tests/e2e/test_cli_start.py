@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import subprocess
@@ -15,7 +14,6 @@ import pytest
 from e2e.cli_project import OTHER, PACKAGE, SESSION, Project
 from e2e.doctoring import plugin
 from ralphloop.agents import claude
-from ralphloop.store.shelf import Shelf
 
 
 @pytest.fixture
@@ -386,16 +384,3 @@ def test_a_list_in_which_no_task_can_run_is_refused(project: Project) -> None:
 def test_a_permission_mode_needs_a_launch(project: Project) -> None:
     project.new()
     assert "add --launch" in project.refused("start", "--permission-mode", "acceptEdits")
-
-
-def test_a_project_that_others_keep_busy_is_no_bug(project: Project) -> None:
-    """Dozens that start at once wait for one another; who waited for too long is told to try again."""
-    project.new()
-    folder = Path(Shelf(str(project.root.resolve()), project.env()).folder)
-    folder.mkdir(parents=True)
-    with (folder / "lock").open("w") as held:
-        fcntl.flock(held, fcntl.LOCK_EX)
-        done = project.run("start", "shop", "--session", SESSION)
-    assert (done.code, done.out) == (1, "")
-    assert done.err == "ralphloop: other ralphloop processes are at work here; try again in a moment.\n"
-    project.fine("start", "shop", "--session", SESSION)

@@ -121,6 +121,11 @@ def test_a_hook_that_is_not_there_is_told_once(tmp_path: Path, hook: str) -> Non
     assert "cases, all alike\n  exit code " in done.stdout
 
 
+def test_equal_failures_of_a_hook_that_starts_are_told_one_by_one(tmp_path: Path) -> None:
+    done = conformance(tmp_path, "--hook", "true", "--only", ANOTHER, "--events", "SessionStart")
+    assert done.stdout.count("FAILED ") == done.stdout.count("expected block, saw silence") == 2
+
+
 def test_the_list_names_every_case_and_runs_none(tmp_path: Path) -> None:
     done = conformance(tmp_path, "--list", "--hook", "touch ran")
     assert done.returncode == 0
@@ -139,6 +144,7 @@ def test_the_list_names_every_case_and_runs_none(tmp_path: Path) -> None:
         (("--jobs", "many"), "invalid int value"),
         (("--hook", "true", "--events", "Stop,SesionStart"), "no case here has the event 'SesionStart'"),
         (("--hook", "true", "--tool", "'"), "--tool is no command line"),
+        (("--junit", "nowhere/out.xml"), "nowhere is no folder"),
     ],
 )
 def test_wrong_usage_is_exit_code_2(tmp_path: Path, words: tuple[str, ...], told: str) -> None:

@@ -17,7 +17,7 @@ from ralphloop.testing.conformance.case import Case, find
 from ralphloop.testing.conformance.hook import Hook
 from ralphloop.testing.conformance.orphans import none_left
 from ralphloop.testing.conformance.play import FAILED, SKIPPED, Result
-from ralphloop.testing.conformance.typed import CaseError
+from ralphloop.testing.conformance.reading import CaseError
 
 USAGE = 2
 NO_CASES = (
@@ -85,7 +85,9 @@ def _cases(args: argparse.Namespace) -> list[Case]:
 
 
 def _played(cases: Sequence[Case], args: argparse.Namespace) -> list[Result]:
-    hook = _hook(args, cases)
+    hook = _hook(args)
+    if args.junit and not args.junit.parent.is_dir():
+        raise UserError(f"{args.junit.parent} is no folder; --junit needs one that is there.")
     jobs = args.jobs if args.jobs > 0 else 2 * (os.cpu_count() or 1)
     progress = _Progress(len(cases))
     with none_left():
@@ -101,16 +103,16 @@ def _folder(named: Path | None) -> Path:
     return found.resolve()
 
 
-def _hook(args: argparse.Namespace, cases: Sequence[Case]) -> Hook:
+def _hook(args: argparse.Namespace) -> Hook:
     layouts = tuple(dict.fromkeys(args.layout or LAYOUTS))
     path = os.environ.get("PATH", os.defpath)
     if args.hook is None:
         return hooks.own(layouts=layouts, path=path)
     events = [event.strip() for event in args.events.split(",") if event.strip()]
-    known = sorted({step.event for case in cases for step in case.steps})
+    known = {event for case in find(_folder(args.cases)) for event in case.events} if events else set()
     for event in events:
         if event not in known:
-            raise UserError(f"no case here has the event {event!r}; there are {', '.join(known)}.")
+            raise UserError(f"no case here has the event {event!r}; there are {', '.join(sorted(known))}.")
     try:
         tool = shlex.split(args.tool)
     except ValueError as error:

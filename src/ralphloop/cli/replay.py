@@ -29,8 +29,8 @@ from ralphloop.store.records import Kept
 from ralphloop.store.shelf import ARMED, ENDED, OWNED, Shelf
 from ralphloop.tasklists.registry import TRUTH
 from ralphloop.testing.conformance.case import Case, parse
+from ralphloop.testing.conformance.reading import CaseError
 from ralphloop.testing.conformance.scene import Scene, SceneError, since
-from ralphloop.testing.conformance.typed import CaseError
 from ralphloop.testing.scratch import scratch_folder
 
 PREFIX = "ralphloop-replay-"

@@ -16,7 +16,7 @@ CLIENT_CAP = 8  # plain replies in a row after which Claude Code ends the turn i
 PHASE_TURNS = 15  # continuations of one phase before execution in quick mode
 PHASES = 4  # research, requirements, design, tasks
 WARN_AT = 0.8  # of a limit
-MARK_PRIME = 2**61 - 1
+MARK_PRIME = 2**64 - 59  # no power of 256 is 1 before long: bytes that change places change the remainder
 
 
 class Spent:
@@ -47,7 +47,7 @@ def tick(loop: LoopState, now: float) -> None:
 
 
 def reply_mark(text: str) -> str:
-    """What tells a reply from another and shows nothing of it: its length, and a remainder of its bytes."""
+    """What tells a reply from another without its words: its length, and a remainder of its bytes."""
     number = int.from_bytes(text.encode("utf-8", "surrogatepass"), "big")
     return "%d#%x" % (len(text), number % MARK_PRIME)
 

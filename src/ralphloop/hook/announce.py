@@ -63,7 +63,7 @@ def _start(loop: LoopFiles, about: list[str], env: Mapping[str, str]) -> None:
     pid = env.get("CLAUDE_PID") or "%d" % os.getppid()
     words = [*_program(), "notify", "--loop=" + loop.record.id, "--terminal=" + pid, "--about", *about]
     try:
-        if sys.platform == "win32":  # Windows
+        if sys.platform == "win32":
             _start_on_windows(words, loop.record.root, env)
         else:
             _start_detached(words, loop.record.root, env)
@@ -112,7 +112,7 @@ def _close_all() -> None:
                 pass
 
 
-def _start_on_windows(words: list[str], folder: str, env: Mapping[str, str]) -> None:  # Windows
+def _start_on_windows(words: list[str], folder: str, env: Mapping[str, str]) -> None:
     import subprocess
 
     flags = 0x00000008 | 0x00000200  # DETACHED_PROCESS, CREATE_NEW_PROCESS_GROUP

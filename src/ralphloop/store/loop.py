@@ -9,7 +9,7 @@ from ralphloop.domain import jsontext
 from ralphloop.domain.model import CANCELLED, COMPLETE, ENDED, INTERRUPTED, PAUSED, LoopState
 from ralphloop.domain.worklist import Worklist
 from ralphloop.store import files, shelf
-from ralphloop.store.lock import Lock
+from ralphloop.store.lock import BusyError, Lock
 from ralphloop.tasklists.registry import own_file
 
 TYPE_CHECKING = False
@@ -117,8 +117,11 @@ class LoopFiles:
         self.save(state, durable=True)
         if state.state != ENDED or not self.writes:
             return
-        with self.shelf.lock():
-            self.shelf.put(self.record, shelf.ENDED)
+        try:
+            with self.shelf.lock():
+                self.shelf.put(self.record, shelf.ENDED)
+        except BusyError:
+            return  # it has ended all the same; the owner's next stop moves its record
         path = own_file(self.record)
         for place in {path, os.path.realpath(path)}:
             self.shelf.stamp(place, iso(time.time()))

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from typing import Any, Iterator, Mapping, Optional
 
 ARMED, OWNED, ENDED = "armed", "owned", "ended"
-WAIT_S = 30.0  # for the lock that all loops of a project share: of dozens, the last waits for all others
+# For the lock that all loops of a project share: of dozens the last waits for all others, and the client
+# gives a session's first hook 20 s.
+WAIT_S = 15.0
 RECORD = "record"  # a file of this name: the person wants every stop here kept
 
 
@@ -143,14 +145,15 @@ class Shelf:
 
     def records(self, kind: str, *, naming: str = "") -> Iterator[Record]:
         """All of them, or those in which this text stands somewhere: of many, the others are not parsed."""
+        said = jsontext.render(naming) if naming else ""
         for name in files.names(os.path.join(self.folder, kind)):
-            record = self._load(kind, name, naming=naming)
+            record = self._load(kind, name, saying=said)
             if record is not None:
                 yield record
 
-    def _load(self, kind: str, name: str, *, naming: str = "") -> Optional[Record]:
+    def _load(self, kind: str, name: str, *, saying: str = "") -> Optional[Record]:
         text = files.read_quietly(os.path.join(self.folder, kind, name))
-        if text is None or not name.endswith(".json") or (naming and jsontext.render(naming) not in text):
+        if text is None or not name.endswith(".json") or saying not in text:
             return None
         try:
             record = Record.from_json(jsontext.parse_object(text))
@@ -186,7 +189,7 @@ class Shelf:
             if os.path.exists(place):
                 return place
         for name in files.names(os.path.join(self.folder, OWNED)):
-            known = self._load(OWNED, name, naming=record.id)
+            known = self._load(OWNED, name, saying=jsontext.render(record.id))
             if known is not None and known.id == record.id:
                 return os.path.join(self.folder, OWNED, name)
         return ""

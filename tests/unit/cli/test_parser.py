@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import argparse
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from ralphloop.cli import main
+from ralphloop.store.lock import BusyError
 
 
 def parser(command: str) -> argparse.ArgumentParser:
@@ -39,3 +42,26 @@ def test_every_module_of_a_command_is_in_the_table() -> None:
         if "\ndef configure(" in file.read_text(encoding="utf-8")
     }
     assert modules == {module for module, _ in main.COMMANDS.values()}
+
+
+def test_a_command_makes_no_parser_of_another_and_help_knows_all() -> None:
+    command = main._load(main.COMMANDS["status"][0])
+    assert "doctor" not in main._parsers("status", command, whole=False)[0].format_help()
+    assert "doctor" in main._parsers("status", command)[0].format_help()
+
+
+def test_who_waits_for_too_long_is_told_to_try_again(capsys: pytest.CaptureFixture[str]) -> None:
+    def wait() -> int:
+        raise BusyError("/some/lock")
+
+    assert main._guarded(wait) == 1
+    said = "ralphloop: other ralphloop processes are at work here; try again in a moment.\n"
+    assert capsys.readouterr().err == said
+
+
+@pytest.mark.parametrize("name", ["cancel", "done", "pause"])
+def test_a_command_that_shows_no_loop_imports_no_read_model(name: str) -> None:
+    code = f"import sys; from ralphloop.cli import {name}; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert f"ralphloop.cli.{name}" in done.stdout.split()
+    assert not {"ralphloop.views.snapshot", "shutil"} & set(done.stdout.split())

@@ -79,10 +79,10 @@ def test_quick_mode_has_fifteen_turns_in_each_of_four_phases(turns, phase, why):
     assert limits.quick_mode_spent(a_loop(phase_turns=turns), phase, Limits()) == why
 
 
-def test_of_a_reply_a_mark_is_kept_that_shows_nothing_of_it():
+def test_of_a_reply_its_length_and_a_remainder_are_kept():
     assert limits.reply_mark("") == "0#0"
     assert limits.reply_mark("a") == "1#61"
-    assert limits.reply_mark("my key is sk-123") == "16#1ee976c658fa3599"
+    assert limits.reply_mark("my key is sk-123") == "16#ae0aec2b901bb029"
     assert limits.reply_mark("\ud800") == "1#eda080"
 
 

@@ -108,6 +108,13 @@ def test_long_replies_differ_by_one_letter(other):
     assert played(loop, (TOOL, other)).same_replies == 1
 
 
+@pytest.mark.parametrize("apart", range(1, 200))
+def test_replies_differ_by_two_letters_that_changed_places(apart):
+    between = "y" * (apart - 1)
+    loop = played(a_loop(), (TOOL, f"[x{between} ] done"), (TOOL, f"[ {between}x] done"))
+    assert loop.same_replies == 1
+
+
 @pytest.mark.parametrize(
     ("turns", "empty"),
     [

@@ -8,7 +8,7 @@ import os
 import pytest
 
 from ralphloop.domain import jsontext
-from ralphloop.domain.model import Limits
+from ralphloop.domain.model import Limits, LoopState
 from ralphloop.store import arming, files, shelf
 from ralphloop.store.shelf import ARMED, ENDED, OWNED, Record, Shelf, file_name, home, mirror
 
@@ -201,3 +201,16 @@ def test_the_loop_over_a_list_is_found_among_others_whatever_its_path(tmp_path, 
         here.put(record, ENDED)
     assert arming.holder(record, here) is None
     assert len(found(here, OWNED)) == 2
+
+
+def test_an_end_stands_although_others_keep_the_shelf_busy(project, monkeypatch):
+    project.features({"id": "F1"})
+    loop = project.loop(session="S")
+    with project.shelf.lock():
+        project.shelf.put(loop.record, OWNED)
+        monkeypatch.setattr(shelf, "WAIT_S", 0.05)
+        loop.rest(LoopState(id="L1", state=ENDED))
+    assert loop.load().state == ENDED
+    assert (found(project.shelf, OWNED), found(project.shelf, ENDED)) == (["L1"], [])
+    loop.rest(loop.load())
+    assert (found(project.shelf, OWNED), found(project.shelf, ENDED)) == ([], ["L1"])

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ralphloop.testing.conformance.case import REGISTRATIONS, TOOL, find, load, parse
-from ralphloop.testing.conformance.typed import CaseError
+from ralphloop.testing.conformance.reading import CaseError
 
 CASE: dict[str, Any] = {"title": "It holds", "stands_for": ["spec 4.1"], "layout": "none", "step": [{}]}
 

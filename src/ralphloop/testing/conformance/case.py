@@ -12,7 +12,7 @@ from typing import Any
 
 from ralphloop.domain.model import LAYOUTS
 from ralphloop.testing.conformance import files
-from ralphloop.testing.conformance.typed import CaseError, a, json_value, list_of, map_of, typed
+from ralphloop.testing.conformance.reading import CaseError, json_value, list_of, map_of, must_be, read_table
 
 ANY = "none"  # the layout of a case that needs no list
 TOOL, REGISTRATIONS = "ralphloop", "registrations"
@@ -109,6 +109,10 @@ class Case:
     projects: Path = Path()
 
     @property
+    def events(self) -> frozenset[str]:
+        return frozenset(step.event for step in self.steps) | (set(self.declared) - {TOOL, REGISTRATIONS})
+
+    @property
     def needs(self) -> tuple[str, ...]:
         """What it says that a hook must have, and what its steps use."""
         implied = [need for step in self.steps for need in step.needs()]
@@ -163,7 +167,7 @@ def parse(data: Mapping[str, Any], *, file: str, projects: Path = Path()) -> Cas
     if not isinstance(raw_steps, list) or not raw_steps:
         raise CaseError(f"{file}: it has no [[step]]")
     steps = tuple(_step(raw, f"{file}: step {number}") for number, raw in enumerate(raw_steps, 1))
-    values = typed(known, _CASE, file)
+    values = read_table(known, _CASE, file)
     for key in ("title", "stands_for", "layout"):
         if not values.get(key):
             raise CaseError(f"{file}: `{key}` is missing")
@@ -195,8 +199,8 @@ def _is_below(folder: Path, top: Path) -> bool:
 def _step(raw: Any, where: str) -> Step:
     if not isinstance(raw, dict):
         raise CaseError(f"{where}: it is not a table")
-    values = typed(raw, _STEP, where)
-    expect = Expect(**typed(values.pop("expect", {}), _EXPECT, f"{where}: expect"))
+    values = read_table(raw, _STEP, where)
+    expect = Expect(**read_table(values.pop("expect", {}), _EXPECT, f"{where}: expect"))
     step = Step(expect=expect, **values)
     if not re.fullmatch(r"[A-Z]", step.session):
         raise CaseError(f"{where}: `session` is {step.session!r}; it is one capital letter")
@@ -216,27 +220,27 @@ def _step(raw: Any, where: str) -> Step:
 
 
 def _owner(value: Any) -> Any:
-    return value if isinstance(value, str) else map_of(a(str))(value)
+    return value if isinstance(value, str) else map_of(must_be(str))(value)
 
 
 def _call(value: Any) -> Any:
-    a(str)(a(dict)(json_value(value)).get("name"))
-    a(dict)(value.get("input", {}))
+    must_be(str)(must_be(dict)(json_value(value)).get("name"))
+    must_be(dict)(value.get("input", {}))
     return value
 
 
-_TEXT = ("a text", a(str))
-_FILES = ("a table of texts", map_of(lambda value: a(str)(value).removeprefix("\n")))
-_TEXTS = ("a list of texts", list_of(a(str)))
-_NUMBER = ("a number", a(int))
-_TABLE = ("a table", a(dict))
-_JSON_TABLE = ("a table of what JSON can say", lambda value: a(dict)(json_value(value)))
-_TEXT_TABLE = ("a table of texts", map_of(a(str)))
-_TEXTS_TABLE = ("a table of lists of texts", map_of(list_of(a(str))))
+_TEXT = ("a text", must_be(str))
+_FILES = ("a table of texts", map_of(lambda value: must_be(str)(value).removeprefix("\n")))
+_TEXTS = ("a list of texts", list_of(must_be(str)))
+_NUMBER = ("a number", must_be(int))
+_TABLE = ("a table", must_be(dict))
+_JSON_TABLE = ("a table of what JSON can say", lambda value: must_be(dict)(json_value(value)))
+_TEXT_TABLE = ("a table of texts", map_of(must_be(str)))
+_TEXTS_TABLE = ("a table of lists of texts", map_of(list_of(must_be(str))))
 
 _CASE = {
     "title": _TEXT, "stands_for": _TEXTS, "layout": _TEXT, "needs": _TEXTS, "project": _TEXT,
-    "files": _FILES, "home": _FILES, "links": _TEXT_TABLE, "git": ("true or false", a(bool)),
+    "files": _FILES, "home": _FILES, "links": _TEXT_TABLE, "git": ("true or false", must_be(bool)),
     "recorded_at": _TEXT, "owner": ("a session, or a table of sessions with their lists", _owner),
 }  # fmt: skip
 _STEP = {
@@ -248,7 +252,7 @@ _STEP = {
     "by": _TEXT, "expect": _TABLE,
 }  # fmt: skip
 _EXPECT = {
-    "answer": _TEXT, "answers": ("a table of numbers", map_of(a(int))), "said": _JSON_TABLE,
+    "answer": _TEXT, "answers": ("a table of numbers", map_of(must_be(int))), "said": _JSON_TABLE,
     "reason_has": _TEXTS, "reason_lacks": _TEXTS, "message_has": _TEXTS, "message_lacks": _TEXTS,
     "context_has": _TEXTS, "stderr_has": _TEXTS, "unchanged": _TEXTS, "has": _TEXTS_TABLE,
     "lacks": _TEXTS_TABLE, "equals": _FILES, "json": _JSON_TABLE, "absent": _TEXTS, "present": _TEXTS,

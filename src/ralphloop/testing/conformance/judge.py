@@ -15,6 +15,7 @@ from ralphloop.testing.conformance.answer import OUTPUT_MAX, Answer, parsed
 from ralphloop.testing.conformance.case import Expect
 from ralphloop.testing.conformance.scene import Seen
 
+EXIT_CODE = "exit code "  # how the complaint about one begins
 REASON_MAX = 10_000
 SHOWN_MAX = 300
 TOO_MUCH = f"more than {OUTPUT_MAX} bytes of output"
@@ -50,7 +51,7 @@ def rules(answer: Answer) -> Iterator[str]:
         yield f"the hook did not end, nor close its output, within {answer.duration_ms / 1000:.0f} s"
         return
     if answer.exit_code != 0:
-        yield f"exit code {answer.exit_code} instead of 0{_told(answer.stderr)}"
+        yield f"{EXIT_CODE}{answer.exit_code} instead of 0{_told(answer.stderr)}"
     if answer.stdout and not _is_object(answer.stdout):
         yield f"stdout is not exactly one JSON object: {_short(answer.stdout)}"
     if "Traceback (most recent call last)" in answer.stderr:
@@ -77,7 +78,7 @@ def _of_answers(expect: Expect, answers: Sequence[Answer]) -> Iterator[str]:
         if expect.answer and not _is_answer(expect.answer, answer):
             yield f"expected {expect.answer}, saw {_seen(answer)}"
         reason, message = answer.text("reason"), answer.text("systemMessage")
-        if answer.blocks or expect.answer != "block":  # else that says it all
+        if answer.blocks or expect.answer != "block":  # else the missing block says it all
             yield from _texts("reason", reason, has=expect.reason_has, lacks=expect.reason_lacks)
         yield from _texts("systemMessage", message, has=expect.message_has, lacks=expect.message_lacks)
         yield from _texts("additionalContext", answer.context, has=expect.context_has)

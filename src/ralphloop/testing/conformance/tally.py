@@ -10,6 +10,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 from ralphloop.domain.plain import plain
+from ralphloop.testing.conformance.judge import EXIT_CODE
 from ralphloop.testing.conformance.play import FAILED, PASSED, SKIPPED, Result
 
 KINDS = (PASSED, FAILED, SKIPPED)
@@ -39,10 +40,11 @@ def _as_json(result: Result) -> dict[str, Any]:
 
 
 def as_table(results: Sequence[Result]) -> Iterator[str]:
-    """Every failure with what was expected and seen, why cases were skipped, and how many of each layout."""
+    """Every failure with what was expected and seen, why cases were skipped, and how many of each layout and
+    source. A hook that fails everywhere with the same exit code does not even start: that is told once."""
     failed = [each for each in results if each.result == FAILED]
     alike = {_complaint(each) for each in results if each.result != SKIPPED}
-    if len(failed) > 1 and len(alike) == 1:  # such a hook does not even start
+    if len(failed) > 1 and len(alike) == 1 and next(iter(alike)).startswith(EXIT_CODE):
         yield from (f"FAILED {len(failed)} cases, all alike", *_wrapped(alike.pop()), "")
     else:
         for each in failed:
@@ -52,14 +54,14 @@ def as_table(results: Sequence[Result]) -> Iterator[str]:
         yield f"skipped {count}: {why}"
     if any(each.result != PASSED for each in results):
         yield ""
-    yield f"{'layout':<10}" + "".join(f"{kind:>9}" for kind in (*KINDS, "total"))
+    yield _head("layout")
     layouts = sorted({each.case.layout for each in results})
     for layout in layouts:
         yield _row(layout, [each for each in results if each.case.layout == layout])
     if len(layouts) != 1:
         yield _row("all", results)
     yield ""
-    yield f"{'stands for':<10}" + "".join(f"{kind:>9}" for kind in (*KINDS, "total"))
+    yield _head("stands for")
     for source in sorted({source for each in results for source in _sources(each)}):
         yield _row(source, [each for each in results if source in _sources(each)])
 
@@ -67,6 +69,10 @@ def as_table(results: Sequence[Result]) -> Iterator[str]:
 def _sources(result: Result) -> set[str]:
     """Where the demands of its case come from: a report from the field, a document, the specification."""
     return {re.split(r"[\s:]", clause, maxsplit=1)[0] for clause in result.case.stands_for}
+
+
+def _head(name: str) -> str:
+    return f"{name:<10}" + "".join(f"{kind:>9}" for kind in (*KINDS, "total"))
 
 
 def _row(name: str, results: Sequence[Result]) -> str:

@@ -1,4 +1,4 @@
-"""Reads the values of a case strictly: an unknown key or a wrong type is an error with its place."""
+"""Readers for the values of a case, and for a table of them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ class CaseError(Exception):
     """A file that is no case: where, and what is wrong with it."""
 
 
-def typed(data: Mapping[str, Any], readers: Mapping[str, tuple[str, Reader]], where: str) -> dict[str, Any]:
+def read_table(
+    data: Mapping[str, Any], readers: Mapping[str, tuple[str, Reader]], where: str
+) -> dict[str, Any]:
     found = {}
     for key, value in data.items():
         if key not in readers:
@@ -25,7 +27,7 @@ def typed(data: Mapping[str, Any], readers: Mapping[str, tuple[str, Reader]], wh
     return found
 
 
-def a(kind: type) -> Reader:
+def must_be(kind: type) -> Reader:
     def read(value: Any) -> Any:
         if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
             raise TypeError
@@ -35,11 +37,11 @@ def a(kind: type) -> Reader:
 
 
 def list_of(read: Reader) -> Reader:
-    return lambda value: tuple(read(item) for item in a(list)(value))
+    return lambda value: tuple(read(item) for item in must_be(list)(value))
 
 
 def map_of(read: Reader) -> Reader:
-    return lambda value: {key: read(item) for key, item in a(dict)(value).items()}
+    return lambda value: {key: read(item) for key, item in must_be(dict)(value).items()}
 
 
 def json_value(value: Any) -> Any:
