@@ -104,8 +104,10 @@ def _go_on(ground: Ground, damaged: Tree) -> None:
                 view_of(loop).to_json()
                 assert state is None or state.state in ("armed", "running", "waiting", "paused", "ended")
     after = ground.tree()
-    named = {os.path.dirname(path) for path in _named(ground)}  # a record says where its loop's files are
-    elsewhere = {path for path in after if os.path.dirname(path) in named or path in named}
+    named = _named(ground)  # a record says where its loop's files are
+    folders = {os.path.dirname(path) for path in named}
+    above = {path for path in after if any(place.startswith(path + os.sep) for place in named)}
+    elsewhere = above | {path for path in after if os.path.dirname(path) in folders}
     for path in elsewhere:
         after[path] = damaged.get(path, after[path])
         damaged = {**damaged, path: after[path]}
