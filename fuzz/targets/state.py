@@ -86,7 +86,7 @@ def _damage(said: Choices, place: str) -> None:
     else:
         try:
             data = written(said, altered(said, json.loads(data)))
-        except ValueError:
+        except (ValueError, RecursionError):  # spoiled before, or nested too deeply
             data = spoiled(said, data)
     with open(place, "wb") as file:
         file.write(data)
