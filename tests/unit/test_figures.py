@@ -21,6 +21,8 @@ def test_our_hook_passed_every_case_and_the_others_were_played_too() -> None:
     assert set(results) == {"ralphloop", "bash + jq", "node"}
     assert results["ralphloop"]["passed"] == results["ralphloop"]["total"] >= 150
     assert all(found["passed"] + found["failed"] >= 100 for found in results.values())
+    assert all(50 < sum(found["reports"].values()) < found["total"] for found in results.values())
+    assert results["ralphloop"]["reports"]["failed"] == 0
 
 
 def test_as_many_cases_were_played_as_there_are() -> None:
