@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -157,6 +158,11 @@ def test_a_bad_case_and_a_missing_suite_say_what_to_do(tmp_path: Path) -> None:
     (tmp_path / "cases").mkdir()
     (tmp_path / "cases" / "a.toml").write_text('titel = "x"\n[[step]]\n')
     done = conformance(tmp_path, "--cases", ".")
+    assert (done.returncode, done.stderr) == (2, "ralphloop: a.toml: unknown key `titel`.\n")
+    done = conformance(tmp_path, "--cases", ".", "--only", "b", "--hook", "true", "--events", "Stop")
+    assert done.returncode == 2, "no case has this name"
+    shutil.copy(REPOSITORY / "conformance/cases/none/no-list.toml", tmp_path / "cases" / "b.toml")
+    done = conformance(tmp_path, "--cases", ".", "--only", "b", "--hook", "true", "--events", "Stop")
     assert (done.returncode, done.stderr) == (2, "ralphloop: a.toml: unknown key `titel`.\n")
     done = conformance(tmp_path, "--cases", "nowhere")
     assert done.returncode == 2

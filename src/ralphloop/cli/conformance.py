@@ -73,15 +73,18 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _cases(args: argparse.Namespace) -> list[Case]:
-    folder = _folder(args.cases)
-    try:
-        cases = find(folder, args.only or ())
-    except CaseError as error:
-        raise UserError(f"{error}.") from None
+    cases = _found(args, args.only or ())
     if not cases:
-        where = folder / "cases"
+        where = _folder(args.cases) / "cases"
         raise UserError(f"no case in {where} has such a name; --list shows them, --cases DIR takes others.")
     return cases
+
+
+def _found(args: argparse.Namespace, only: Sequence[str] = ()) -> list[Case]:
+    try:
+        return find(_folder(args.cases), only)
+    except CaseError as error:
+        raise UserError(f"{error}.") from None
 
 
 def _played(cases: Sequence[Case], args: argparse.Namespace) -> list[Result]:
@@ -109,7 +112,7 @@ def _hook(args: argparse.Namespace) -> Hook:
     if args.hook is None:
         return hooks.own(layouts=layouts, path=path)
     events = [event.strip() for event in args.events.split(",") if event.strip()]
-    known = {event for case in find(_folder(args.cases)) for event in case.events} if events else set()
+    known = {event for case in _found(args) for event in case.events} if events else set()
     for event in events:
         if event not in known:
             raise UserError(f"no case here has the event {event!r}; there are {', '.join(sorted(known))}.")

@@ -188,8 +188,9 @@ class Shelf:
             place = self._place(record, kind)
             if os.path.exists(place):
                 return place
+        said = jsontext.render(record.id)
         for name in files.names(os.path.join(self.folder, OWNED)):
-            known = self._load(OWNED, name, saying=jsontext.render(record.id))
+            known = self._load(OWNED, name, saying=said)
             if known is not None and known.id == record.id:
                 return os.path.join(self.folder, OWNED, name)
         return ""
