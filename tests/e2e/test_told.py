@@ -15,6 +15,10 @@ from e2e.told import is_part, is_shown
         ("first\n…\nlast\n", "first\nsecond\nthird\nlast\n"),
         ("green (…)\n", "green (0004-F1, 0005-F2)\n"),
         ("2026-11-16 07:04:13  says    Hi.\n", "2027-01-02 23:59:59  says    Hi.\n"),
+        (
+            "2026-11-16 07:04:13  says    Hi.\n",
+            "2026-11-16 07:04:13  now     a · running\n2026-11-16 07:04:13  says    Hi.\n",
+        ),
         ("Loop features-a-20261116T070356Z: 14 s\n", "Loop features-a-20270101T000000Z: 9 s\n"),
     ],
 )
