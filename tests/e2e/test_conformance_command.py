@@ -145,7 +145,13 @@ def test_the_list_names_every_case_and_runs_none(tmp_path: Path) -> None:
         (("--jobs", "many"), "invalid int value"),
         (("--hook", "true", "--events", "Stop,SesionStart"), "no case here has the event 'SesionStart'"),
         (("--hook", "true", "--tool", "'"), "--tool is no command line"),
-        (("--junit", "nowhere/out.xml"), "nowhere is no folder"),
+        (("--junit", "nowhere/out.xml"), "nowhere/out.xml cannot be written"),
+        (("--junit", "."), ". cannot be written"),
+        (("--jobs", "0"), "--jobs takes a number from 1 on"),
+        (("--hook", " "), "--hook is empty"),
+        (("--events", "SessionStart"), "name it with --hook"),
+        (("--tool", "my-tool"), "name it with --hook"),
+        (("--list", "--junit", "x.xml"), "there is nothing for --junit"),
     ],
 )
 def test_wrong_usage_is_exit_code_2(tmp_path: Path, words: tuple[str, ...], told: str) -> None:

@@ -37,7 +37,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--tool", metavar="CMD", default="", help="the command line of the hook's own tool")
     parser.add_argument("--cases", metavar="DIR", type=Path, help="another folder of `cases` and `projects`")
     parser.add_argument("--only", metavar="GLOB", action="append", help="only cases that this names")
-    parser.add_argument("--jobs", metavar="N", type=int, default=0, help="cases side by side")
+    parser.add_argument("--jobs", metavar="N", type=int, help="cases side by side")
     parser.add_argument("--list", action="store_true", help="only name the cases")
     parser.add_argument("--keep", action="store_true", help="leave the folders of failed cases")
     form = parser.add_mutually_exclusive_group()
@@ -59,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
     try:
         cases = _cases(args)
         if args.list:
-            say(*(f"{case.file}: {case.title} ({', '.join(case.stands_for)})" for case in cases))
+            _list(cases, args)
             return 0
         results = _played(cases, args)
     except UserError as error:  # 1 is for a case that failed
@@ -72,11 +72,21 @@ def run(args: argparse.Namespace) -> int:
     return 1 if any(each.result == FAILED for each in results) else 0
 
 
+def _list(cases: Sequence[Case], args: argparse.Namespace) -> None:
+    if args.junit:
+        raise UserError("--list plays nothing, so there is nothing for --junit.")
+    if args.json:
+        listed = [{key: getattr(each, key) for key in tally.NAMED} for each in cases]
+        return say_json({"total": len(cases), "cases": listed})
+    return say(*(f"{case.file}: {case.title} ({', '.join(case.stands_for)})" for case in cases))
+
+
 def _cases(args: argparse.Namespace) -> list[Case]:
     cases = _found(args, args.only or ())
     if not cases:
         where = _folder(args.cases) / "cases"
-        raise UserError(f"no case in {where} has such a name; --list shows them, --cases DIR takes others.")
+        told = "has such a name; --list shows them," if args.only else "is there;"
+        raise UserError(f"no case in {where} {told} --cases DIR takes others.")
     return cases
 
 
@@ -89,9 +99,11 @@ def _found(args: argparse.Namespace, only: Sequence[str] = ()) -> list[Case]:
 
 def _played(cases: Sequence[Case], args: argparse.Namespace) -> list[Result]:
     hook = _hook(args)
-    if args.junit and not args.junit.parent.is_dir():
-        raise UserError(f"{args.junit.parent} is no folder; --junit needs one that is there.")
-    jobs = args.jobs if args.jobs > 0 else 2 * (os.cpu_count() or 1)
+    if args.junit and (args.junit.is_dir() or not args.junit.parent.is_dir()):
+        raise UserError(f"{args.junit} cannot be written; --junit needs a file in a folder that is there.")
+    if args.jobs is not None and args.jobs < 1:
+        raise UserError("--jobs takes a number from 1 on.")
+    jobs = args.jobs or 2 * (os.cpu_count() or 1)
     progress = _Progress(len(cases))
     with none_left():
         results = suite.play_all(cases, hook, jobs=jobs, keep=args.keep, told=progress.told)
@@ -110,7 +122,11 @@ def _hook(args: argparse.Namespace) -> Hook:
     layouts = tuple(dict.fromkeys(args.layout or LAYOUTS))
     path = os.environ.get("PATH", os.defpath)
     if args.hook is None:
+        if args.events or args.tool:
+            raise UserError("--events and --tool tell of another hook; name it with --hook CMD.")
         return hooks.own(layouts=layouts, path=path)
+    if not args.hook.strip():
+        raise UserError("--hook is empty; it takes the hook's command line.")
     events = [event.strip() for event in args.events.split(",") if event.strip()]
     known = {event for case in _found(args) for event in case.events} if events else set()
     for event in events:

@@ -67,7 +67,7 @@ _PARTS: dict[str, Callable[[Any], bool]] = {
     "version": _is_text,
     "at": lambda value: _is_text(value) and bool(_MOMENT.fullmatch(value)),
     "layout": _is_text,
-    "registration": _is_text,
+    "registration": lambda value: _is_text(value) and bool(re.fullmatch(r"[\w-]*", value, re.ASCII)),
     "command": lambda value: _is_text(value) and bool(value),
     "left_alone": _is_flag,
     "seen": _is_flag,

@@ -150,7 +150,7 @@ def read_answer(event_name: str, command: str, output: HookOutput) -> HookAnswer
 def _object(text: str) -> dict[str, Any] | None:
     try:
         value = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None
 

@@ -43,7 +43,10 @@ def judged(expect: Expect, *answers: Answer, **saw: Any) -> list[str]:
         (answer("[1]"), "not exactly one JSON object"),
         (answer("[" * 100_000), "not exactly one JSON object"),
         (answer({"decision": "block"}), "a block without a reason"),
-        (answer({"decision": "block", "reason": 5}), "a block without a reason"),
+        (answer({"decision": "block", "reason": 5}), "the client refuses it: reason must be a text"),
+        (answer({**BLOCK, "systemMessage": 5}), "the client refuses it: systemMessage must be a text"),
+        (answer({"decision": "deny"}), "the client refuses it: decision must be"),
+        (answer({"hookSpecificOutput": {"hookEventName": "SessionStart"}}), "hookEventName must be Stop"),
         (answer({"decision": "block", "reason": "x" * 10_000}), "it must be under 10000"),
         (answer({**BLOCK, "continue": False}), "`continue: false` beside a block"),
         (answer(stderr="Traceback (most recent call last):\n"), "a traceback on stderr"),
@@ -59,16 +62,19 @@ def test_answers_that_a_client_understands_are_fine(given: Answer) -> None:
     assert judged(Expect(), given) == []
 
 
+SPECIFIC = {"hookSpecificOutput": {"hookEventName": "Stop", "additionalContext": "Go on.", "n": [0]}}
+CONTEXT = answer({**SPECIFIC, "systemMessage": "It goes on."})
 SILENT, MESSAGE, STDERR = answer(), answer({"systemMessage": "It is over."}), answer(stderr="over")
 
 
 @pytest.mark.parametrize(
     ("kind", "fine", "wrong"),
     [
-        ("block", [answer(BLOCK)], [SILENT, MESSAGE, STDERR]),
-        ("allow", [SILENT, MESSAGE, STDERR], [answer(BLOCK)]),
-        ("silent", [SILENT], [MESSAGE, STDERR, answer(BLOCK)]),
-        ("message", [MESSAGE], [SILENT, STDERR, answer(BLOCK)]),
+        ("block", [answer(BLOCK)], [SILENT, MESSAGE, STDERR, CONTEXT]),
+        ("context", [CONTEXT], [SILENT, MESSAGE, STDERR, answer(BLOCK)]),
+        ("allow", [SILENT, MESSAGE, STDERR], [answer(BLOCK), CONTEXT]),
+        ("silent", [SILENT], [MESSAGE, STDERR, answer(BLOCK), CONTEXT]),
+        ("message", [MESSAGE], [SILENT, STDERR, answer(BLOCK), CONTEXT]),
     ],
 )
 def test_kinds_of_answers_are_told_apart(kind: str, fine: list[Answer], wrong: list[Answer]) -> None:
@@ -76,9 +82,6 @@ def test_kinds_of_answers_are_told_apart(kind: str, fine: list[Answer], wrong: l
     assert all(f"expected {kind}" in judged(Expect(answer=kind), each)[0] for each in wrong)
     assert judged(Expect(answers={kind: 1}), *fine[:1], *wrong) == []
     assert len(judged(Expect(answers={kind: 2}), *fine[:1], *wrong)) == 1
-
-
-SPECIFIC = {"hookSpecificOutput": {"additionalContext": "Go on.", "n": [0]}}
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,8 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
+from ralphloop.testing.hook_call import HookAnswer, HookOutput, read_answer
+
 OUTPUT_MAX = 1_000_000  # bytes of each stream
 
 
@@ -28,6 +30,7 @@ class Answer:
     stderr: str
     duration_ms: float
     is_cut: bool = False  # there was more output than is listened to
+    event: str = "Stop"
 
     @property
     def said(self) -> dict[str, Any]:
@@ -36,6 +39,13 @@ class Answer:
             value = parsed(self.stdout)
             return value if isinstance(value, dict) else {}
         return {}
+
+    @property
+    def heard(self) -> HookAnswer:
+        """What the client makes of it."""
+        return read_answer(
+            self.event, "the hook", HookOutput(self.exit_code, self.stdout, self.stderr, self.duration_ms)
+        )
 
     @property
     def blocks(self) -> bool:

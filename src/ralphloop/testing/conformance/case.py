@@ -16,7 +16,13 @@ from ralphloop.testing.conformance.reading import CaseError, json_value, list_of
 
 ANY = "none"  # the layout of a case that needs no list
 TOOL, REGISTRATIONS = "ralphloop", "registrations"
-ANSWERS = ("block", "allow", "silent", "message")
+ANSWERS = ("block", "context", "allow", "silent", "message")
+OF_RUN = {"exit", "output_has", "output_lacks"}
+OF_ANSWER = {
+    "answer", "answers", "said", "reason_has", "reason_lacks", "message_has", "message_lacks", "context_has",
+    "stderr_has",
+}  # fmt: skip
+CASE_MAX = 8_000_000  # bytes
 FAILURES = 76
 TIMES_MAX, AT_ONCE_MAX = 1000, 100
 _NOT_TO_SET = re.compile(r"HOME|PATH|ENV|BASH_ENV|NODE_OPTIONS|(PYTHON|XDG_|LD_|DYLD_|GIT_).*")
@@ -140,10 +146,12 @@ def load(path: Path, suite: Path | None = None) -> Case:
     inside = (top / "cases") in path.parents
     file = path.relative_to(top / "cases").as_posix() if inside else path.name
     try:
-        data = _toml(files.read(path, flags=0).decode())
+        data = _toml(files.read(path, flags=0, most=CASE_MAX).decode())
+        return parse(data, file=file, projects=top / "projects")
+    except CaseError:
+        raise
     except (OSError, ValueError, RecursionError) as error:
         raise CaseError(f"{file}: {error}") from None
-    return parse(data, file=file, projects=top / "projects")
 
 
 def _suite_around(path: Path) -> Path:
@@ -202,8 +210,11 @@ def _step(raw: Any, where: str) -> Step:
     values = read_table(raw, _STEP, where)
     expect = Expect(**read_table(values.pop("expect", {}), _EXPECT, f"{where}: expect"))
     step = Step(expect=expect, **values)
+    _check_kind(raw.get("expect", {}), where, is_run=bool(step.run))
     if not re.fullmatch(r"[A-Z]", step.session):
         raise CaseError(f"{where}: `session` is {step.session!r}; it is one capital letter")
+    if not re.fullmatch(r"[\w-]*", step.registration, re.ASCII):
+        raise CaseError(f"{where}: `registration` is {step.registration!r}; letters, digits, - and _")
     if step.by not in ("person", "agent"):
         raise CaseError(f'{where}: `by` is {step.by!r}; "person" or "agent"')
     if not (1 <= step.times <= TIMES_MAX and 1 <= step.at_once <= AT_ONCE_MAX):
@@ -217,6 +228,13 @@ def _step(raw: Any, where: str) -> Step:
     if any(len(pair) != 2 for pair in step.replaces.values()):
         raise CaseError(f"{where}: `replaces` has the old and the new text of each path")
     return step
+
+
+def _check_kind(expect: Mapping[str, Any], where: str, *, is_run: bool) -> None:
+    """A command has no decision, and a stop no output of its own: nothing would look at such a key."""
+    vain = sorted((OF_ANSWER if is_run else OF_RUN) & set(expect))
+    if vain:
+        raise CaseError(f"{where}: `{vain[0]}` is not for a step {'with' if is_run else 'without'} `run`")
 
 
 def _owner(value: Any) -> Any:

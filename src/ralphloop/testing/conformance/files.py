@@ -9,9 +9,11 @@ from pathlib import Path
 NO_LINK = os.O_NOFOLLOW
 
 
-def read(path: Path, flags: int = NO_LINK) -> bytes:
+def read(path: Path, flags: int = NO_LINK, *, most: int = -1) -> bytes:
     with open(_opened(path, os.O_RDONLY | flags), "rb") as file:
-        return file.read()
+        if 0 <= most < os.fstat(file.fileno()).st_size:
+            raise OSError(f"{path} is longer than {most} bytes")
+        return file.read(most)
 
 
 def write(path: Path, data: bytes) -> None:

@@ -38,7 +38,7 @@ class Hook:
 
     def command(self, event: str, layout: str, *, registration: str = "") -> str:
         line = self.commands[self._served(layout)][event]
-        return re.sub(r"\brl_as=[\w-]+", f"rl_as={registration}", line) if registration else line
+        return re.sub(r"\brl_as=[\w-]+", lambda _: f"rl_as={registration}", line) if registration else line
 
     def variables(self, layout: str) -> Mapping[str, str]:
         return self.env.get(self._served(layout), {})
@@ -57,7 +57,7 @@ class Hook:
             if need == REGISTRATIONS and not self.named:
                 return "needs a name for each registration"
             if need not in (TOOL, REGISTRATIONS) and need not in events:
-                return f"needs the event {need} (--events)"
+                return f"needs the event {need}" + ("" if self.named else " (--events)")
         return ""
 
 
@@ -70,19 +70,22 @@ def foreign(
     tool: Sequence[str] = (),
     limit_s: float = LIMIT_S,
 ) -> Hook:
-    """Any command line, the same for every event; files that it names are those of the caller's folder."""
-    line = _absolute(command)
+    """Any command line, the same for every event; files that it and the tool's name are those of the
+    caller's folder."""
+    line = _WORD.sub(lambda found: _in_line(found[0], is_first=found.start() == 0), command)
     commands = {layout: dict.fromkeys(("Stop", *events), line) for layout in layouts}
-    return Hook(commands, path, tool=tuple(tool), limit_s=limit_s)
+    words = tuple(_absolute(word, is_first=not place) for place, word in enumerate(tool))
+    return Hook(commands, path, tool=words, limit_s=limit_s)
 
 
-def _absolute(command: str) -> str:
-    def word(found: re.Match[str]) -> str:
-        text = found[0]
-        is_program = found.start() == 0 and "/" not in text
-        return text if is_program or not os.path.isfile(text) else shlex.quote(os.path.abspath(text))
+def _in_line(word: str, *, is_first: bool) -> str:
+    found = _absolute(word, is_first=is_first)
+    return word if found == word else shlex.quote(found)
 
-    return _WORD.sub(word, command)
+
+def _absolute(word: str, *, is_first: bool) -> str:
+    is_program = is_first and "/" not in word
+    return word if is_program or not os.path.isfile(word) else os.path.abspath(word)
 
 
 def own(*, layouts: Sequence[str] = LAYOUTS, path: str) -> Hook:

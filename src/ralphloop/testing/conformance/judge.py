@@ -56,7 +56,9 @@ def rules(answer: Answer) -> Iterator[str]:
         yield f"stdout is not exactly one JSON object: {_short(answer.stdout)}"
     if "Traceback (most recent call last)" in answer.stderr:
         yield f"a traceback on stderr{_told(answer.stderr)}"
-    if answer.blocks:
+    if answer.said and answer.heard.notice:
+        yield f"the client refuses it: {answer.heard.notice}"
+    elif answer.blocks:
         if not answer.text("reason"):
             yield "a block without a reason"
         if len(answer.text("reason")) >= REASON_MAX:
@@ -96,7 +98,9 @@ def _is_answer(kind: str, answer: Answer) -> bool:
         return answer.blocks
     if kind == "silent":
         return not answer.stdout.strip() and not answer.stderr.strip()
-    return not answer.blocks and (kind != "message" or bool(answer.text("systemMessage")))
+    if kind == "context":
+        return answer.heard.continues and not answer.blocks
+    return not answer.heard.continues and (kind != "message" or bool(answer.text("systemMessage")))
 
 
 def _seen(answer: Answer) -> str:

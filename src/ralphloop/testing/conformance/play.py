@@ -68,7 +68,10 @@ class _Play:
         self.scene.lay(self.case)
         for number, step in enumerate(self.case.steps, 1):
             for time_ in range(1, step.times + 1):
-                found = self._step(step)
+                try:
+                    found = self._step(step)
+                except SceneError as error:
+                    found = [f"cannot be played: {error}"]
                 if found:
                     again = f" (time {time_} of {step.times})" if step.times > 1 else ""
                     return [f"step {number}{again}: {self.scene.blank(each)}" for each in found]
@@ -185,7 +188,8 @@ class _Play:
 
         def ask() -> Answer:
             words = ["/bin/sh", "-c", line]
-            return self.processes.run(words, data=data, env=env, cwd=cwd, limit_s=self.hook.limit_s)
+            said = self.processes.run(words, data=data, env=env, cwd=cwd, limit_s=self.hook.limit_s)
+            return dataclasses.replace(said, event=step.event)
 
         with ThreadPoolExecutor(step.at_once) as pool:
             asked = [pool.submit(ask) for _ in range(step.at_once)]
@@ -195,7 +199,7 @@ class _Play:
         """What the client writes down and remembers of its hook's answer."""
         if step.run or step.event != "Stop" or step.stdin is not None:
             return
-        session.active = any(answer.blocks for answer in answers)
+        session.active = any(answer.heard.continues for answer in answers)
         if step.transcript is None:
             answer = answers[0]
             reason = answer.text("reason") if answer.blocks else ""

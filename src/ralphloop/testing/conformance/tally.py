@@ -14,6 +14,7 @@ from ralphloop.testing.conformance.judge import EXIT_CODE
 from ralphloop.testing.conformance.play import FAILED, PASSED, SKIPPED, Result
 
 KINDS = (PASSED, FAILED, SKIPPED)
+NAMED = ("file", "title", "layout", "stands_for")  # what JSON tells of a case
 WIDTH = 100
 NO_XML = dict.fromkeys((0xFFFE, 0xFFFF), "\ufffd")
 
@@ -29,10 +30,7 @@ def as_json(results: Sequence[Result]) -> dict[str, Any]:
 
 def _as_json(result: Result) -> dict[str, Any]:
     return {
-        "file": result.case.file,
-        "title": result.case.title,
-        "layout": result.case.layout,
-        "stands_for": list(result.case.stands_for),
+        **{key: getattr(result.case, key) for key in NAMED},
         "result": result.result,
         "why": result.why,
         "duration_ms": round(result.duration_ms, 1),
