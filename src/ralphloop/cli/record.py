@@ -160,12 +160,25 @@ def _inside(record: Mapping[str, Any]) -> Iterator[str]:
     for front, name in (("", "files"), ("~/", "home")):
         yield from (f"  {front}{path} ({len(text)} characters)" for path, text in record[name].items())
     yield from (f"  {path}: left out, {why}" for path, why in record["left_out"].items())
+    yield from _proof(record)
     lines = record["transcript"]["new"].splitlines()
-    yield f"transcript since the last stop: {len(lines)} lines, the last of them:"
+    yield f"transcript since the last stop: {len(lines)} lines" + (", the last of them:" if lines else "")
     yield from ("  " + line[:LINE_SHOWN] for line in lines[-TAIL_SHOWN:])
     answer = record["answer"]
     yield "answer:"
     yield "  " + (answer["stdout"] or answer["stderr"] or "(silence)")
+
+
+def _proof(record: Mapping[str, Any]) -> Iterator[str]:
+    """The commands that were approved, and what the checks came to."""
+    if record["approved"]:
+        yield "approved:"
+        yield from ("  $ " + command for command in record["approved"])
+    if record["checks"]:
+        yield "checks:"
+    for found in record["checks"]:
+        for task, (verdict, *more) in found["verdicts"].items():
+            yield f"  {task}: {verdict}" + "".join(f", {text}" for text in more[:2] if text)
 
 
 def _case(place: Here, which: str, *, out: Path | None) -> None:
@@ -176,21 +189,21 @@ def _case(place: Here, which: str, *, out: Path | None) -> None:
     text = recorded_case.text_of(recorded_case.as_case(record), record)
     if out is None:
         print(text, end="")
-        return
+        return None
     out.parent.mkdir(parents=True, exist_ok=True)
     try:
         with out.open("x", encoding="utf-8") as file:  # never through a link, never over a file
             file.write(text)
     except FileExistsError:
         raise UserError(f"{out} is there already; name another file.") from None
-    say(f"{out}: edit `expect` into what should have come out, then play it:")
-    say(f"  ralphloop conformance{_suite(out)} --only {shlex.quote('*' + out.name)}")
-
-
-def _suite(out: Path) -> str:
-    """Which suite the case is in, where it is not the one that came with this program."""
-    found = [folder.parent for folder in out.parents if folder.name == "cases"]
-    return f" --cases {shlex.quote(str(found[-1]))}" if found else ""
+    if record["checks"]:
+        say('! Checks ran at this stop; a case approves none, unless a step does: run = ["approve", "--yes"]')
+    suites = [folder.parent for folder in out.parents if folder.name == "cases"]
+    told = f"{out}: edit `expect` into what should have come out"
+    if not suites:
+        return say(f"{told}, and move it into the folder `cases` of a suite.")
+    line = ("ralphloop", "conformance", "--cases", str(suites[-1]), "--only", "*" + out.name)
+    return say(f"{told}, then play it:", f"  {shlex.join(line)}")
 
 
 def _clear(place: Here, *, as_json: bool) -> None:

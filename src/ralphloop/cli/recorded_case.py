@@ -154,9 +154,11 @@ def _expectation(known: Mapping[str, Any]) -> dict[str, Any]:
 def _kind(said: Said) -> str:
     if said.blocks:
         return "block"
+    if said.context:
+        return "context"
     if said.message:
         return "message"
-    return "allow" if said.stderr or said.context else "silent"
+    return "allow" if said.stderr else "silent"
 
 
 def _steady(text: str, command: str) -> str:
