@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 from ralphloop.cli.errors import UserError
 from ralphloop.cli.here import UNDER_WAY, Here, here
 from ralphloop.cli.output import say, say_json
-from ralphloop.domain.answer import Decision
-from ralphloop.domain.model import LAYOUTS, StopEvent
+from ralphloop.domain.answer import Decision, Need
+from ralphloop.domain.model import FINAL_RUN, LAYOUTS, StopEvent
+from ralphloop.evidence.prove import is_due
 from ralphloop.hook import claim, find, wire
 from ralphloop.hook.answer import loop_of
 from ralphloop.hook.stop import Stop
@@ -151,17 +152,19 @@ def _decide(event: StopEvent, loop: LoopFiles, call: find.Call, account: Account
     account.decision = answer if isinstance(answer, Decision) else None
     for rule, said in stop.trace:
         account.ask(rule, said or "–")
-    if answer is not None and account.decision is None:
-        account.pending = "; ".join(commands_to_run(loop))
+    if isinstance(answer, Need):
+        account.pending = "; ".join(_commands_to_run(loop, answer))
     if account.decision is not None and account.decision.rule == "request":
         account.ask("request", f"allow: the person asked for a {loop.request()}")
     return None
 
 
-def commands_to_run(loop: LoopFiles) -> list[str]:
-    """What the checks of the tasks that are done would run."""
-    listed = tasks.with_pins(loop, loop.load_ledger())[0]
-    return list(dict.fromkeys(text for task in listed.tasks if task.done for text in task.verify))
+def _commands_to_run(loop: LoopFiles, need: Need) -> list[str]:
+    """What the checks that are due would run."""
+    ledger = loop.load_ledger()
+    listed, is_final = tasks.with_pins(loop, ledger)[0], need.checks == FINAL_RUN
+    due = [task for task in listed.tasks if is_due(task, ledger, final=is_final)]
+    return list(dict.fromkeys(text for task in due for text in task.verify))
 
 
 def tell(account: Mapping[str, Any]) -> None:

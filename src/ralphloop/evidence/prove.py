@@ -77,7 +77,7 @@ class Prover:
         unapproved = set(waiting)
         self._note_waiting(listed.tasks, ledger, waiting=waiting)
         for task in listed.tasks:
-            if not _is_due(task, ledger, final=self._is_final):
+            if not is_due(task, ledger, final=self._is_final):
                 continue
             if self.results.blocked or unapproved.intersection(task.verify):
                 self.verdicts[task.id] = Verdict(WAITS)
@@ -224,7 +224,7 @@ def _said(ledger: Ledger, task: str) -> str:
     return ledger.tasks.get(task, {}).get("state", "")
 
 
-def _is_due(task: Task, ledger: Ledger, *, final: bool) -> bool:
+def is_due(task: Task, ledger: Ledger, *, final: bool) -> bool:
     said = ledger.state(task)
     if not task.done or (final and not task.verify):
         return False
