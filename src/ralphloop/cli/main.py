@@ -18,7 +18,7 @@ from ralphloop.store import files, shelf
 from ralphloop.store.lock import BusyError
 from ralphloop.version import VERSION
 
-FINE, EXPECTED, BUG, INTERRUPT = 0, 1, 3, 130
+FINE, EXPECTED, BUG, INTERRUPT, UNREAD = 0, 1, 3, 130, 141
 # First word of a call from a plugin's prompt: the arguments are those that the prompt hook has kept. Claude
 # Code drops a prompt whose command fails, so what went wrong is said on stdout then, with exit code 0.
 TYPED = "--typed"
@@ -113,6 +113,7 @@ def entry() -> int:
 
 
 def _guarded(work: Callable[[], int]) -> int:
+    code = UNREAD  # as of a process that the signal of a broken pipe ended
     try:
         code = work()
         sys.stdout.flush()
@@ -121,7 +122,8 @@ def _guarded(work: Callable[[], int]) -> int:
         complain(error.message)
         return EXPECTED
     except BrokenPipeError:
-        return _reader_left()
+        _reader_left()
+        return code
     except BusyError:
         complain("other ralphloop processes are at work here; try again in a moment.")
         return EXPECTED
@@ -218,12 +220,11 @@ def _never_fail_to_print() -> None:
             reconfigure(errors="replace")
 
 
-def _reader_left() -> int:
+def _reader_left() -> None:
     """`| head` has seen enough: what is still in the buffer goes nowhere."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
     os.close(nowhere)
-    return FINE
 
 
 def _told(error: OSError) -> str:

@@ -13,5 +13,5 @@ def require_person(env: Mapping[str, str], what: str) -> None:
     if client:
         raise UserError(
             f"{what} is the person's to decide, and this runs inside {client}; "
-            "the person must run it in their own terminal, or type it there as a slash command."
+            "the person must run it in their own terminal, or type its slash command where there is one."
         )

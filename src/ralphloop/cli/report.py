@@ -8,6 +8,7 @@ import os
 import time
 
 from ralphloop.cli import exit_code
+from ralphloop.cli.errors import UserError
 from ralphloop.cli.here import here, pick
 from ralphloop.cli.output import say
 from ralphloop.cli.person import require_person
@@ -45,6 +46,8 @@ def run(args: argparse.Namespace) -> int:
         say(text.rstrip("\n"))
     else:
         path = os.path.abspath(args.output)
+        if not os.path.isdir(os.path.dirname(path)):
+            raise UserError(f"{os.path.dirname(path)} is no folder; --output needs one that is there.")
         files.write_text(path, text, mode=0o644)
         say(f"The report on {report.view.name} ({report.outcome}) is in {path}.")
     return code
