@@ -8,6 +8,7 @@ from ralphloop.domain.answer import Decision, Need
 from ralphloop.domain.continuing import go_on, hand_over
 from ralphloop.domain.model import (
     AWAITING_APPROVAL,
+    BUDGET,
     CANCELLED,
     CAPPED,
     CLAIMS,
@@ -285,7 +286,7 @@ def _limits(now: Situation) -> Optional[Answer]:
     if outcome == LIMIT and loop.layout == SPECKIT:
         text = "[ralph-speckit] limit reached: %s; open: %s" % (why, prompt.line(open_ids(work)))
         return close(now, ENDED, LIMIT, why, stderr=text)
-    message = "%s: %s; open: %s. %s" % (outcome, why, prompt.line(open_ids(work)), now.resume_hint)
+    message = "%s: %s; open: %s. %s" % (outcome, why, prompt.line(open_ids(work)), _hint(now, outcome))
     return close(now, ENDED, outcome, why, message=message)
 
 
@@ -322,8 +323,14 @@ def _too_many_attempts(now: Situation) -> Optional[Answer]:
         outcome, why = limit.task_overspent(now.spent, task, now.limits)
     if outcome and not work.sequential:
         return Need(set_aside=task, why=why)
-    message = "%s: %s. %s" % (outcome, why, now.resume_hint)
+    message = "%s: %s. %s" % (outcome, why, _hint(now, outcome))
     return close(now, ENDED, outcome, why, message=message) if outcome else None
+
+
+def _hint(now: Situation, outcome: str) -> str:
+    """What is used up stays so; only the time begins anew."""
+    is_used_up = outcome == BUDGET or (outcome == LIMIT and now.loop.iteration >= now.limits.iterations)
+    return now.higher_hint if is_used_up else now.resume_hint
 
 
 RULES: tuple[Rule, ...] = (

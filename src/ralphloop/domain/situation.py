@@ -90,6 +90,10 @@ class Situation:
     def resume_hint(self) -> str:
         return "`%s` goes on." % self.words.how("resume")
 
+    @property
+    def higher_hint(self) -> str:
+        return "`%s` with a higher limit goes on." % self.words.how("resume")
+
 
 def allow(now: Situation) -> Decision:
     """Let the session stop; the loop stays as it is."""

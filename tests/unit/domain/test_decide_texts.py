@@ -32,6 +32,7 @@ from ralphloop.domain.supervision import Supervision
 from unit.domain.build import a_ledger, a_loop, a_stop, look, situation
 
 GO_ON = "`ralphloop resume` goes on."
+HIGHER = "`ralphloop resume` with a higher limit goes on."
 LONG = "word " * 100
 OPEN, DONE = look("F1", "F2"), look("F1!", "F2!")
 SPEC = look("1", "2", sequential=True)
@@ -111,11 +112,11 @@ ENDS = [
     ("empty", {"work": look()}, ENDED, FAILED, "the list has no tasks",
      "ralphloop demo: failed: the list has no tasks"),
     ("iterations", {"work": OPEN, "loop": a_loop(iteration=30)}, ENDED, LIMIT, "iteration 30 of 30",
-     f"ralphloop demo: limit: iteration 30 of 30; open: F1, F2. {GO_ON}"),
+     f"ralphloop demo: limit: iteration 30 of 30; open: F1, F2. {HIGHER}"),
     ("iterations of a long list", {"work": MANY, "loop": a_loop(iteration=30)}, ENDED, LIMIT,
      "iteration 30 of 30",
      "ralphloop demo: limit: iteration 30 of 30; open: "
-     + ", ".join(f"F{n}" for n in range(1, 21)) + f" and 1 more. {GO_ON}"),
+     + ", ".join(f"F{n}" for n in range(1, 21)) + f" and 1 more. {HIGHER}"),
     ("running time", {"work": OPEN, "loop": a_loop(elapsed_s=8 * 3600.0)}, ENDED, LIMIT,
      "8 h 00 min of running time used",
      f"ralphloop demo: limit: 8 h 00 min of running time used; open: F1, F2. {GO_ON}"),
@@ -124,17 +125,17 @@ ENDS = [
      ("ralphloop demo: stalled: 3 continuations without a tool call or a changed task; "
      f"open: F1, F2. {GO_ON}")),
     ("tokens", {"work": OPEN, "spent": cost(tokens=10), "limits": Limits(tokens=10)}, ENDED, BUDGET,
-     "10 of 10 tokens used", f"ralphloop demo: budget: 10 of 10 tokens used; open: F1, F2. {GO_ON}"),
+     "10 of 10 tokens used", f"ralphloop demo: budget: 10 of 10 tokens used; open: F1, F2. {HIGHER}"),
     ("a limit comes before a budget",
      {"work": OPEN, "spent": cost(tokens=10), "loop": a_loop(iteration=15), "limits": Limits(tokens=10)},
      ENDED, LIMIT, "iteration 15 of 15",
-     f"ralphloop demo: limit: iteration 15 of 15; open: F1, F2. {GO_ON}"),
+     f"ralphloop demo: limit: iteration 15 of 15; open: F1, F2. {HIGHER}"),
     ("the attempts of a spec", {"work": SPEC, "loop": spec(attempts={"1": 5})}, ENDED, FAILED,
      "task 1 was tried 5 times", f"Ralph-specum: failed: task 1 was tried 5 times. {GO_ON}"),
     ("the tokens of one task of a spec",
      {"work": SPEC, "loop": spec(), "spent": cost(task_tokens={"1": 7}), "limits": Limits(task_tokens=7)},
      ENDED, BUDGET, "task 1 used 7 of 7 tokens",
-     f"Ralph-specum: budget: task 1 used 7 of 7 tokens. {GO_ON}"),
+     f"Ralph-specum: budget: task 1 used 7 of 7 tokens. {HIGHER}"),
     ("quick mode", {"work": QUICK, "loop": spec(phase_turns={"design": 15})}, ENDED, LIMIT,
      "quick mode went on 15 times in the design phase",
      f"Ralph-specum: quick mode went on 15 times in the design phase; {GO_ON}"),
@@ -217,7 +218,7 @@ def test_a_spec_of_specum_is_told_once_what_to_write_down_and_then_ends():
     )
     second = decide(situation(SPEC, loop=first.loop.copy()))
     assert (second.blocks, second.loop.outcome) == (False, LIMIT)
-    assert second.message == f"Ralph-specum: limit: iteration 30 of 30; open: 1, 2. {GO_ON}"
+    assert second.message == f"Ralph-specum: limit: iteration 30 of 30; open: 1, 2. {HIGHER}"
 
 
 def test_a_corrupt_file_is_the_agents_to_repair_once():
