@@ -16,6 +16,7 @@ Entry = dict[str, Any]
 
 # Events after which the loop rests until somebody, or a stop, takes it up again.
 RESTS = ("pause", "cancel", "session_end", "interrupted", "stop_failure")
+ATTEMPTS = 3
 JOURNAL_LOST = "the journal is missing: times, refused claims and what was restored are not known"
 
 
@@ -34,8 +35,7 @@ class Stretch(NamedTuple):
 
 
 def history_of(loop: LoopFiles) -> History:
-    places = [loop.shown(name) for name in (older(JOURNAL), JOURNAL)]
-    texts = [text for place in places if (text := files.read_quietly(place)) is not None]
+    texts = _texts(loop.shown(older(JOURNAL)), loop.shown(JOURNAL))
     if not texts:
         return History((), (JOURNAL_LOST,))
     entries, bad = [], 0
@@ -50,6 +50,16 @@ def history_of(loop: LoopFiles) -> History:
     if not entries or entries[0]["event"] != "arm":
         faults.append("the journal's beginning is missing")
     return History(tuple(entries), tuple(faults))
+
+
+def _texts(before: str, now: str) -> list[str]:
+    """Of the file that was moved aside and of the one that is written; again if it moves in between."""
+    for _ in range(ATTEMPTS):
+        mark = files.signature(before)
+        texts = [text for place in (before, now) if (text := files.read_quietly(place)) is not None]
+        if files.signature(before) == mark:
+            break
+    return texts
 
 
 def entry_of(raw: str | bytes) -> Entry | None:

@@ -1,10 +1,15 @@
-"""One line of a journal is an entry, or nothing."""
+"""One line of a journal is an entry, or nothing; a journal that moves aside is read whole."""
 
 from __future__ import annotations
 
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 
-from ralphloop.views.history import entry_of
+from ralphloop.store import files
+from ralphloop.views.history import entry_of, history_of
 
 LINE = '{"at": "2026-01-31T10:00:05.123Z", "event": "stop"}'
 
@@ -23,3 +28,22 @@ def test_an_entry_is_read_from_text_and_from_bytes(line: str | bytes) -> None:
 )  # fmt: skip
 def test_a_line_without_an_event_or_a_time_is_none(line: str | bytes) -> None:
     assert entry_of(line) is None
+
+
+def test_a_journal_that_moves_aside_meanwhile_is_read_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now, before, read = tmp_path / "journal.jsonl", tmp_path / "journal.1.jsonl", files.read_quietly
+    before.write_text(LINE.replace("stop", "arm") + "\n")
+    now.write_text(LINE.replace("stop", "bind") + "\n")
+
+    def read_then_move(path: str) -> str | None:
+        found = read(path)
+        if now.exists() and "bind" in now.read_text():
+            now.replace(before)
+            now.write_text(LINE + "\n")
+        return found
+
+    monkeypatch.setattr(files, "read_quietly", read_then_move)
+    loop: Any = SimpleNamespace(shown=lambda name: str(tmp_path / name))
+    assert [entry["event"] for entry in history_of(loop).entries] == ["bind", "stop"]
