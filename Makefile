@@ -46,7 +46,7 @@ lint: $(READY)
 	$(BIN)/lint-imports
 
 test: lint $(CLAUDE)
-	$(BIN)/pytest -n 3 --dist worksteal
+	$(BIN)/pytest -n 4 --dist worksteal
 
 unit: $(READY)
 	$(BIN)/pytest tests/unit tests/contract tests/budget
