@@ -242,9 +242,11 @@ def test_a_shelf_locked_past_the_deadline_lets_the_stop_through(
     held = Held(Path(any_project.shelf().folder) / "lock")
     monkeypatch.setattr("ralphloop.store.shelf.Lock", short_lock)
     try:
-        assert stop_here(any_project) == ""
+        said = json.loads(stop_here(any_project))
     finally:
         held.release()
+    assert said == {"continue": True, "systemMessage": said["systemMessage"]}
+    assert "other stops kept the project's lock" in said["systemMessage"]
     assert json.loads(stop_here(any_project))["decision"] == "block"
 
 
