@@ -13,6 +13,7 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from ralphloop.domain.model import PLUGINS
 from ralphloop.hook import find, history, stop
 from ralphloop.hook import main as hook
 from ralphloop.store import approvals, arming, tasks
@@ -21,8 +22,6 @@ from ralphloop.store.shelf import Shelf
 
 OWNER = "0f6b1f5e-8f0a-4c62-9c1e-000000000001"
 OTHER = "0f6b1f5e-8f0a-4c62-9c1e-000000000002"
-LAYOUTS = ("features", "specum", "speckit")
-PLUGINS = {"features": "ralphloop", "specum": "ralph-specum", "speckit": "ralph-speckit"}
 OWN_FILES = {
     "features": ".ralph/loops/demo/feature_list.json",
     "specum": "specs/demo/.ralph-state.json",

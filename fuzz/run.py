@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import concurrent.futures
+import importlib.util
 import json
 import os
 import re
@@ -31,20 +32,31 @@ SHRINKING_S = 600.0
 CORPUS_MOST = 40
 FOUND = re.compile(r"[0-9a-f]{16,40}")  # how an input is called that was found, and not written
 MEMORY_MB = 4096
+LOG = "last.log"
 
 
 class Outcome(NamedTuple):
-    """What one target came to; `findings` are files to replay, or the log of a run that could not go on."""
+    """What one target came to; `findings` are what it wrote, seen before or not."""
 
     name: str
+    code: int
     executions: int
     edges: int
     seconds: float
     findings: list[Path]
 
+    @property
+    def is_fine(self) -> bool:
+        return not self.code and self.executions > 0 and not self.findings
+
 
 def main() -> int:
     args = _parser().parse_args()
+    missing = _missing([] if args.replay else args.target or NAMES)
+    if missing:
+        print(f"{sys.executable} has no {', '.join(missing)}: run it with .venv/bin/python, which "
+              "`make demo` sets up (atheris is for Linux).", file=sys.stderr)  # fmt: skip
+        return 2
     if args.replay:
         return _replay(args.target[0] if args.target else "", args.replay)
     wanted = args.target or list(NAMES)
@@ -53,7 +65,7 @@ def main() -> int:
     _show(outcomes)
     if args.json:
         args.json.write_text(json.dumps(_figures(outcomes), indent=2) + "\n")
-    return 1 if any(outcome.findings for outcome in outcomes) else 0
+    return 0 if all(outcome.is_fine for outcome in outcomes) else 1
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -67,33 +79,53 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _missing(wanted: Sequence[str]) -> list[str]:
+    """What this interpreter lacks to run them; to replay an input, the package is enough."""
+    needed = ["ralphloop", *({"hypothesis" if name == MODEL else "atheris": None for name in wanted})]
+    return [name for name in needed if importlib.util.find_spec(name) is None]
+
+
 def _run(name: str, seconds: float, *, grows: bool) -> Outcome:
     print(f"{name}: {seconds:.0f} s …", flush=True)
     begun = time.monotonic()
     findings = HERE / "findings" / name
     findings.mkdir(parents=True, exist_ok=True)
-    known = set(findings.iterdir())
+    known = _written(findings)
     if name == MODEL:
-        executions, edges = _run_model(seconds, findings), 0
+        code, log, edges = *_run_model(seconds, findings), 0
+        told = re.search(r"executions: (\d+)", log)
+        executions = int(told[1]) if told else 0
     else:
-        executions, edges = _run_target(name, seconds, findings, grows=grows)
-    new = sorted(set(findings.iterdir()) - known)
-    return Outcome(name, executions, edges, time.monotonic() - begun, new)
+        code, log = _run_target(name, seconds, findings, grows=grows)
+        executions, edges = _reached(log)
+    if code or not executions:
+        (findings / LOG).write_text(log[-20_000:])
+    new = sorted(path for path, at in _written(findings).items() if known.get(path) != at)
+    return Outcome(name, code, executions, edges, time.monotonic() - begun, new)
 
 
-def _run_target(name: str, seconds: float, findings: Path, *, grows: bool) -> tuple[int, int]:
+def _written(findings: Path) -> dict[Path, int]:
+    """When each finding was written: one that is found again is written again, under the same name."""
+    return {path: path.stat().st_mtime_ns for path in findings.iterdir() if path.name != LOG}
+
+
+def _run_target(name: str, seconds: float, findings: Path, *, grows: bool) -> tuple[int, str]:
     with tempfile.TemporaryDirectory(prefix="ralphloop-corpus-") as found:
-        options = [f"-max_total_time={seconds:.0f}", f"-timeout={LONGEST_S}", f"-max_len={INPUT_MAX}",
+        time_s = max(1, round(seconds))  # 0 would be no limit
+        options = [f"-max_total_time={time_s}", f"-timeout={LONGEST_S}", f"-max_len={INPUT_MAX}",
                    f"-artifact_prefix={findings}/", f"-rss_limit_mb={MEMORY_MB}"]  # fmt: skip
         options.append(f"-dict={HERE / 'words.txt'}")
         code, log = _start([HERE / "drive.py", name, found, _corpus(name), *options], seconds + MARGIN_S)
-        seen = [line.split() for line in log.splitlines() if re.match(r"#\d+\s", line)]
-        executions = max((int(line[0][1:]) for line in seen), default=0)
-        edges = max((int(line[line.index("cov:") + 1]) for line in seen if "cov:" in line), default=0)
-        if code:
-            (findings / "last.log").write_text(log[-20_000:])
-        elif grows:
+        if not code and grows:
             _grow(name, found)
+    return code, log
+
+
+def _reached(log: str) -> tuple[int, int]:
+    """How many executions and edges libFuzzer tells of."""
+    seen = [line.split() for line in log.splitlines() if re.match(r"#\d+\s", line)]
+    executions = max((int(line[0][1:]) for line in seen), default=0)
+    edges = max((int(line[line.index("cov:") + 1]) for line in seen if "cov:" in line), default=0)
     return executions, edges
 
 
@@ -119,14 +151,10 @@ def _sweep() -> None:
                 shutil.rmtree(left, ignore_errors=True)
 
 
-def _run_model(seconds: float, findings: Path) -> int:
+def _run_model(seconds: float, findings: Path) -> tuple[int, str]:
     """A finding is made smaller before it is shown, which may take as long again."""
     options = [f"--seconds={seconds}", f"--findings={findings}"]
-    code, log = _start([HERE / "model" / "campaign.py", *options], seconds + SHRINKING_S + MARGIN_S)
-    if code and not any(findings.iterdir()):
-        (findings / "last.log").write_text(log[-20_000:])
-    told = re.search(r"executions: (\d+)", log)
-    return int(told[1]) if told else 0
+    return _start([HERE / "model" / "campaign.py", *options], seconds + SHRINKING_S + MARGIN_S)
 
 
 def _corpus(name: str) -> Path:
@@ -171,8 +199,11 @@ def _show(outcomes: list[Outcome]) -> None:
     for one in outcomes:
         for path in one.findings:
             shown = path.relative_to(ROOT)
-            again = f"python fuzz/run.py --target {one.name} --replay {shown}"
+            again = f"{sys.executable} fuzz/run.py --target {one.name} --replay {shown}"
             print(f"found by {one.name}: {shown}" + ("" if one.name == MODEL else f"\n  again: {again}"))
+        if not one.is_fine and not one.findings:
+            log = (HERE / "findings" / one.name / LOG).relative_to(ROOT)
+            print(f"{one.name} did not run as it should: exit code {one.code}, see {log}")
 
 
 if __name__ == "__main__":

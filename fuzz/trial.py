@@ -8,8 +8,7 @@ import sys
 from typing import Any
 
 from fuzz.ground import Ground, Tree
-
-REASON_MAX = 10_000
+from ralphloop.testing.conformance.judge import REASON_MAX
 
 
 def answer(said: str) -> dict[str, Any]:

@@ -30,8 +30,8 @@ def run(
     seconds: float, findings: Path, *, layouts: list[str] | None = None, is_raw: bool = False
 ) -> tuple[int, int]:
     """How many lives were lived, and in how many of them something was wrong."""
-    from fuzz.ground import LAYOUTS
     from fuzz.model.machine import life_of
+    from ralphloop.domain.model import LAYOUTS
 
     end = time.monotonic() + seconds
     count = found = 0
@@ -50,23 +50,28 @@ def run(
 
 def _live(machine: type, *, is_raw: bool = False) -> str:
     """What went wrong in some lives; empty if nothing did."""
+    try:
+        live(machine, lives=EXAMPLES, steps=STEPS, is_raw=is_raw)
+    except Exception:
+        return traceback.format_exc()
+    return ""
+
+
+def live(machine: type, *, lives: int, steps: int, is_raw: bool, is_random: bool = True) -> None:
+    """Live some lives; what goes wrong is made smaller first, unless it is wanted raw."""
     import hypothesis
     from hypothesis.stateful import run_state_machine_as_test
 
-    phases = [hypothesis.Phase.generate] if is_raw else list(hypothesis.Phase)
     settings = hypothesis.settings(
-        phases=phases,
-        max_examples=EXAMPLES,
-        stateful_step_count=STEPS,
+        phases=[hypothesis.Phase.generate] if is_raw else list(hypothesis.Phase),
+        max_examples=lives,
+        stateful_step_count=steps,
+        derandomize=not is_random,
         deadline=None,
         database=None,
         suppress_health_check=list(hypothesis.HealthCheck),
     )
-    try:
-        run_state_machine_as_test(machine, settings=settings)
-    except Exception:
-        return traceback.format_exc()
-    return ""
+    run_state_machine_as_test(machine, settings=settings)
 
 
 if __name__ == "__main__":

@@ -22,7 +22,6 @@ from fuzz.model.words import (
     Results,
     Work,
 )
-from ralphloop.domain.limits import reply_mark
 
 if TYPE_CHECKING:
     from fuzz.model.oracle import Loop
@@ -190,8 +189,7 @@ class Rules:
         is_fresh = has_claims or (is_changed and not is_first)
         said = " ".join(self.event.reply.lower().split())
         c.quiet = 0 if self.tools else c.quiet + 1
-        mark = reply_mark(said)  # by which a state that a crash left tells the last one
-        c.same = c.same + 1 if mark == c.reply and not is_fresh else 1
+        c.same = c.same + 1 if said == c.reply and not is_fresh else 1
         is_empty = len(said) < NEAR_EMPTY and not self.tools
         c.empty = (0 if is_fresh else c.empty) + 1 if is_empty else 0
-        c.reply = mark
+        c.reply = said

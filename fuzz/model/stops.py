@@ -12,6 +12,7 @@ from hypothesis.stateful import precondition, rule
 from fuzz.model.living import PLACES, RARELY, Living
 from fuzz.model.oracle import Loop
 from fuzz.model.words import ENDED, GOOD, Answer, Event, Task
+from ralphloop.domain import limits
 from ralphloop.testing import faults
 
 UNIQUE, SAME, EMPTY, PROMISE = "unique", "same", "empty", "promise"
@@ -140,6 +141,7 @@ class Stops(Living):
         ways = [(one.c.state, one.c.outcome) for one in (before, after)]
         assert (found.state, found.outcome) in ways, (found, ways)
         assert found.iteration in (before.c.iteration, after.c.iteration), (found, before.c, after.c)
+        found.reply = _reply(found.reply, before, after)
         loop.c = found
         self._adopt_files(before, after)
         was_read = not loop.unread or self.world.state()["transcript_end"] == os.path.getsize(
@@ -191,6 +193,13 @@ class Stops(Living):
             ("elapsed_s", c.elapsed_s), ("restored", c.restored),
         ):  # fmt: skip
             assert state[name] == value, (name, state[name], value)
+
+
+def _reply(mark: str, before: Loop, after: Loop) -> str:
+    """Which of the two replies a state speaks of: it has only a mark of it."""
+    marks = {limits.reply_mark(text) if text else "": text for text in (after.c.reply, before.c.reply)}
+    assert mark in marks, (mark, marks)
+    return marks[mark]
 
 
 def _in(loop: Loop, name: str) -> bool:

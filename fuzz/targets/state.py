@@ -1,4 +1,5 @@
-"""Damaged machine files of a loop: the next stops still answer, limits hold, and `status` still reads."""
+"""Damaged machine files of a loop: the next stops still answer, `status` still reads, and where neither its
+counters nor its record were damaged, its limit of iterations holds."""
 
 from __future__ import annotations
 
@@ -8,16 +9,18 @@ import os
 
 from fuzz import trial
 from fuzz.choices import Choices, altered, spoiled, written
-from fuzz.ground import LAYOUTS, OWNER, Ground, Tree, feature, feature_list, files_of, quick
+from fuzz.ground import OWNER, Ground, Tree, feature, feature_list, files_of, quick
 from ralphloop.cli.here import UNDER_WAY
+from ralphloop.domain.model import LAYOUTS
 from ralphloop.store import shelf
 from ralphloop.store.loop import LoopFiles
 from ralphloop.views.snapshot import view_of
 
-LIMIT = 4
+LIMIT, STOPS = 3, 3
 NAMES = ("loop.json", "ledger.json", "pinned", "cursor.json", "list", "state", "tasks", "usage.json",
          "request", "loop.json here", "ledger.json here", "record", "approved.json", "own",
          "listed")  # fmt: skip
+LIMITING = ("loop.json", "record")  # what the iterations are counted in, and what says how many may be
 
 
 @functools.cache
@@ -29,11 +32,11 @@ def _ground(layout: str) -> tuple[Ground, Tree]:
         listed = "# Tasks\n\n- [x] 1.1 One\n- [ ] 1.2 [P] Two\n- [ ] 1.3 [P] Three\n"
     found = Ground(layout, files_of(layout, listed))
     found.arm(limits={"iterations": LIMIT, "tokens": 1000})
-    found.respond(_payload(found))  # so that every file is there
+    found.respond(_payload(found, 0))  # so that every file is there
     return found, found.tree()
 
 
-def _payload(ground: Ground) -> bytes:
+def _payload(ground: Ground, turn: int) -> bytes:
     payload = {
         "session_id": OWNER,
         "transcript_path": ground.transcript,
@@ -41,7 +44,7 @@ def _payload(ground: Ground) -> bytes:
         "prompt_id": "p1",
         "hook_event_name": "Stop",
         "stop_hook_active": False,
-        "last_assistant_message": "A step of the work is done now.",
+        "last_assistant_message": f"Step {turn} of the work is done now.",
     }
     return json.dumps(payload).encode()
 
@@ -50,9 +53,12 @@ def run(data: bytes) -> None:
     said = Choices(data)
     ground, before = _ground(said.pick(LAYOUTS))
     try:
+        damaged = []
         for _ in range(1 + said.number(2)):
-            _damage(said, _place(ground, said.pick(NAMES)))
-        _go_on(ground, ground.tree())
+            damaged.append(said.pick(NAMES))
+            _damage(said, _place(ground, damaged[-1]))
+        blocks = _go_on(ground, ground.tree())
+        assert blocks <= _most(ground.layout) or set(damaged) & set(LIMITING), "the limit holds"
     finally:
         ground.put_back(before)
 
@@ -92,11 +98,17 @@ def _damage(said: Choices, place: str) -> None:
         file.write(data)
 
 
-def _go_on(ground: Ground, damaged: Tree) -> None:
+def _most(layout: str) -> int:
+    """Iteration 2 is on the ground before any damage; specum says once more that the limit is reached."""
+    return LIMIT - 2 + (layout == "specum")
+
+
+def _go_on(ground: Ground, damaged: Tree) -> int:
+    """The next stops, and a look at what they leave; how many of them were blocked."""
     blocks = 0
     with trial.Silenced():
-        for _ in range(3):
-            blocks += trial.answer(ground.respond(_payload(ground))).get("decision") == "block"
+        for turn in range(1, STOPS + 1):
+            blocks += trial.answer(ground.respond(_payload(ground, turn))).get("decision") == "block"
         for kind in (*UNDER_WAY, shelf.ENDED):
             for record in ground.shelf.records(kind):
                 loop = LoopFiles(record, ground.shelf, writes=False)
@@ -112,6 +124,7 @@ def _go_on(ground: Ground, damaged: Tree) -> None:
         after[path] = damaged.get(path, after[path])
         damaged = {**damaged, path: after[path]}
     trial.nothing_else_written(ground, damaged, after)
+    return blocks
 
 
 def _named(ground: Ground) -> list[str]:

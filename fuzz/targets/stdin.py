@@ -1,4 +1,4 @@
-"""Any bytes on stdin, in a project with a running loop: exit 0, one object or nothing, no write elsewhere."""
+"""Any bytes on stdin, in a project with a running loop: no error, one object or nothing, no other write."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ import json
 
 from fuzz import trial
 from fuzz.choices import Choices, altered, spoiled, written
-from fuzz.ground import LAYOUTS, OTHER, OWNER, PLUGINS, Ground, Tree, feature, feature_list, files_of, quick
+from fuzz.ground import OTHER, OWNER, Ground, Tree, feature, feature_list, files_of, quick
 from fuzz.targets.shapes import LINES, PAYLOADS
+from ralphloop.domain.model import LAYOUTS, PLUGINS
 
 WAYS = ("raw", "altered", "spoiled")
 

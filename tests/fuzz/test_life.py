@@ -2,29 +2,20 @@
 
 from __future__ import annotations
 
-import hypothesis
 import pytest
-from fuzz.ground import LAYOUTS
+from fuzz.model import campaign
 from fuzz.model.machine import life_of
-from hypothesis.stateful import run_state_machine_as_test
 
 from ralphloop.domain import limits
+from ralphloop.domain.model import LAYOUTS
 from ralphloop.store import approvals
 
 LIVES, STEPS = 25, 30
 
 
 def live(layout: str) -> None:
-    settings = hypothesis.settings(
-        max_examples=LIVES,
-        stateful_step_count=STEPS,
-        derandomize=True,
-        deadline=None,
-        database=None,
-        phases=[hypothesis.Phase.generate],  # making a finding smaller takes minutes; `make fuzz` does that
-        suppress_health_check=list(hypothesis.HealthCheck),
-    )
-    run_state_machine_as_test(life_of(layout), settings=settings)
+    """Raw: making a finding smaller takes minutes; `make fuzz` does that."""
+    campaign.live(life_of(layout), lives=LIVES, steps=STEPS, is_raw=True, is_random=False)
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -38,7 +29,13 @@ def test_the_oracle_notices_time_that_is_not_counted(monkeypatch: pytest.MonkeyP
         live("features")
 
 
+def test_the_oracle_notices_replies_that_are_all_the_same_to_us(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "reply_mark", lambda text: "1#1")
+    with pytest.raises(AssertionError, match="same_replies"):
+        live("features")
+
+
 def test_the_oracle_notices_a_check_that_nobody_approved(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(approvals, "unapproved", lambda here, listed: [])
-    with pytest.raises(AssertionError):
+    with pytest.raises(AssertionError, match="a check ran that nobody approved"):
         live("speckit")
