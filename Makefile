@@ -16,7 +16,7 @@ help:
 	@echo 'make bench   what a stop costs, as ratios (BENCH="--quick" for a short run)'
 	@echo 'make conformance   the public cases against our hook (CONFORMANCE="--hook …" for another)'
 	@echo 'make fuzz    the model and the targets, a minute each (FUZZ="--seconds 300" for longer)'
-	@echo 'make soak    faults, kills, load and fuzz for hours (SOAK="--share 0.01" for minutes)'
+	@echo 'make soak    faults, kills, load and fuzz for hours (SOAK="--only load --share 0.1" for minutes)'
 	@echo 'make coverage, make mutate   how much the tests prove'
 	@echo 'make audit   the locked dependencies'
 	@echo 'make figures measure everything in docs/benchmarks.md anew'

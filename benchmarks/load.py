@@ -23,9 +23,12 @@ from race import parses
 from registration import hook_env, stop_argv
 from timing import finish, start
 
+from ralphloop.store.loop import JOURNAL_MAX
+
 TASKS = 40  # of one loop: it ends in a long run, and another takes its place
 FOREIGN_EVERY, PAUSE_EVERY = 7, 40
-NEARLY_FULL = 4 * 1024 * 1024 - 5_000  # of a journal, so that it moves aside under load
+NEARLY_FULL = JOURNAL_MAX - 1_000  # of a journal, so that it moves aside under load
+STARTS_MOST = 20
 PROGRESS_S = 10
 
 
@@ -58,8 +61,12 @@ class Work:
         command(self.ground, "new", self.name, "--from", str(source))
         limits = ("--max-iterations", NEVER, "--max-attempts", NEVER)
         start = ("start", self.name, "--session", self.session, "--yes", *limits)
-        while not command(self.ground, *start, unless="try again in a moment"):
+        for _ in range(STARTS_MOST):
+            if command(self.ground, *start, unless="try again in a moment"):
+                break
             self.ground.count("starts_tried_again")
+        else:
+            raise TimeoutError(f"{self.name} could not be started in {STARTS_MOST} attempts")
         self.transcript.touch()
 
     def fill_journal(self) -> None:

@@ -53,7 +53,7 @@ def main(args: argparse.Namespace) -> int:
         print(as_text(section), flush=True)
         results.append(section)
     if json_file:
-        report = {**machine(), "sections": [as_json(section) for section in results]}
+        report = {**machine(), "quick": args.quick, "sections": [as_json(section) for section in results]}
         json_file.write_text(json.dumps(report, indent=2) + "\n")
     return 0 if all(section.is_correct for section in results) else 1
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from registration import (
     stop_argv,
 )
 from table import Figure, Section, ratio
-from timing import Candidate, Run, WrongAnswerError, interleave, run_candidate
+from timing import Candidate, Run, Series, WrongAnswerError, interleave, run_candidate
 
 LARGE_TRANSCRIPT = 2048 * MB
 FREE_DISK_NEEDED = 6 * 1024 * MB
@@ -53,9 +54,15 @@ def stop(scratch: Path, rounds: int) -> Section:
             continue
         candidates.append(hook_candidate(name, new_reference_loop(scratch, name, features=5), argv))
     section.series = interleave(candidates, rounds)
-    for upper, lower, aim in STOP_AIMS:
-        section.figures += ratio(section.series, upper, lower, aim)
+    section.figures = stop_ratios(section.series, reference_argvs())
     return section
+
+
+def stop_ratios(series: list[Series], references: Iterable[str]) -> list[Figure]:
+    """Those with an aim, then ours beside every other hook that has none."""
+    aimed = {lower for _, lower, _ in STOP_AIMS}
+    pairs = [*STOP_AIMS, *(("active", name, None) for name in references if name not in aimed)]
+    return [figure for upper, lower, aim in pairs for figure in ratio(series, upper, lower, aim)]
 
 
 def transcript(scratch: Path, rounds: int) -> Section:

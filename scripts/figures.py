@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -19,21 +20,19 @@ from typing import Any
 REPOSITORY = Path(__file__).resolve().parent.parent
 KEPT = REPOSITORY / "docs" / "benchmarks.json"
 PAGE = REPOSITORY / "docs" / "benchmarks.md"
-REFERENCE = REPOSITORY / "benchmarks" / "reference"
-HOOKS = {
-    "ralphloop": [],
-    "bash + jq": ["--hook", f"bash '{REFERENCE / 'hook.sh'}'", "--layout", "features"],
-    "node": ["--hook", f"node '{REFERENCE / 'hook.js'}'", "--layout", "features"],
-}
+sys.path.append(str(REPOSITORY / "benchmarks"))
+
+from registration import reference_argvs  # noqa: E402 - the folder is not on the path of a script
 
 INTRODUCTION = """\
 # Benchmarks
 
-Made by `python scripts/figures.py` out of `make bench` and `ralphloop conformance`, and of `make soak` where
-its figures were given; kept in [benchmarks.json](benchmarks.json). A missed aim is shown as missed. Speed is
+Made by `python scripts/figures.py` out of `{bench}`, `ralphloop conformance` and, where its figures
+were given, `make soak`; kept in [benchmarks.json](benchmarks.json). A missed aim is shown as missed. Speed is
 a ratio within one run: milliseconds belong to the machine, ratios mostly do not. What each section measures
 is in [benchmarks](../benchmarks/README.md).
 """
+MODES = {True: 'make bench BENCH="--quick"', False: "make bench"}
 SKIPPED = """\
 Skipped are cases of a layout that the hook does not serve, and those that need commands of its own. The two
 others are `benchmarks/reference/hook.sh` and `hook.js`, the usual way to write such a hook. The last column
@@ -60,10 +59,21 @@ def measure(*, quick: bool) -> dict[str, Any]:
         options = ["--json", str(file), *(["--quick"] if quick else [])]
         run([sys.executable, str(REPOSITORY / "benchmarks" / "run.py"), *options])
         bench = json.loads(file.read_text())
-    return {"bench": bench, "conformance": {name: suite(options) for name, options in HOOKS.items()}}
+    return {"bench": bench, "conformance": {name: suite(options) for name, options in hooks().items()}}
 
 
-def suite(options: list[str]) -> dict[str, Any]:
+def hooks() -> dict[str, list[str] | None]:
+    """The suite's options for each hook; None where the machine lacks a program that the hook needs."""
+    others = {
+        name: ["--hook", shlex.join(argv), "--layout", "features"] if argv else None
+        for name, argv in reference_argvs().items()
+    }
+    return {"ralphloop": [], **others}
+
+
+def suite(options: list[str] | None) -> dict[str, Any] | None:
+    if options is None:
+        return None
     command = [sys.executable, "-m", "ralphloop", "conformance", "--json", *options]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode not in (0, 1):
@@ -88,19 +98,22 @@ def page(kept: dict[str, Any]) -> str:
     bench = kept["bench"]
     load = ", ".join(f"{value:.1f}" for value in bench["load_average"])
     machine = f"{bench['cpus']} cores, Python {bench['python']}, load {load}, {bench['measured_at'][:10]}."
-    parts = [INTRODUCTION, f"Measured on {machine}\n", conformance(kept["conformance"])]
+    introduction = INTRODUCTION.format(bench=MODES[bench["quick"]])
+    parts = [introduction, f"Measured on {machine}\n", conformance(kept["conformance"])]
     parts += [section(one) for one in bench["sections"]]
     parts += [soak(name, figures) for name, figures in kept.get("soak", {}).items()]
     return "\n".join([*parts, ELSEWHERE])
 
 
-def conformance(results: dict[str, dict[str, Any]]) -> str:
+def conformance(results: dict[str, dict[str, Any] | None]) -> str:
     rows = [
         [name, found["passed"], found["failed"], found["skipped"], share(found), share(found["reports"])]
         for name, found in results.items()
+        if found
     ]
+    missing = [f"{name} is not installed: left out.\n" for name, found in results.items() if not found]
     head = ["hook", "passed", "failed", "skipped", "of those played", "of reports from the field"]
-    return f"## Correctness\n\n{table(head, rows)}\n{SKIPPED}"
+    return f"## Correctness\n\n{table(head, rows)}\n{SKIPPED}{''.join(missing)}"
 
 
 def share(found: dict[str, int]) -> str:

@@ -2,7 +2,7 @@
 
 python soak/run.py                   everything, about seven hours
 python soak/run.py --only load       one part; faults, kills, load, fuzz
-python soak/run.py --share 0.1       a tenth of it
+python soak/run.py --share 0.1       a tenth of it, but all of kills and at least 100 faults
 """
 
 from __future__ import annotations
@@ -23,16 +23,17 @@ KILLS = (
     "tests/e2e/test_run_kills.py",
     "tests/hook/test_commits_killed.py",
     "tests/hook/test_approval_race.py",
+    "tests/faults/test_random_kills.py",
     "tests/unit/runner/test_left_behind.py",
     "tests/e2e/test_wake_in_client.py",
 )
-FAULT_POINTS, LOAD_MINUTES, FUZZ_S = 10_000, 10.0, 3600
+FAULT_POINTS, FEWEST_POINTS, LOAD_MINUTES, FUZZ_S = 10_000, 100, 10.0, 3600
 
 Result = tuple[int, dict[str, Any]]
 
 
 def faults(share: float) -> Result:
-    return with_figures("soak/faults.py", "--points", str(max(100, int(FAULT_POINTS * share))))
+    return with_figures("soak/faults.py", "--points", str(max(FEWEST_POINTS, int(FAULT_POINTS * share))))
 
 
 def load(share: float) -> Result:
@@ -65,7 +66,9 @@ def main() -> int:
     raw = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=raw)
     parser.add_argument("--only", nargs="+", choices=PARTS, metavar="PART", help=", ".join(PARTS))
-    parser.add_argument("--share", type=float, default=1.0, metavar="S", help="how much of it (default: 1)")
+    parser.add_argument(
+        "--share", type=float, default=1.0, metavar="S", help="of faults, load, fuzz (default: 1)"
+    )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures here")
     args = parser.parse_args()
     if not 0 < args.share <= 100:

@@ -9,12 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from fakes.effort import SOAK, rounds
 from hook.harness import LAYOUTS, LoopProject, boxes, feature, feature_list, loop_files, task_id
 from hook.lines import text_line, tool_line
 from hook.proven import cli, events, evidence, known
 from hook.test_commits_killed import kill
 
-ROUNDS = 8
+ROUNDS = rounds(8, soak=60)
 LONGEST_S = 0.4
 MADE = "test -e made"
 
@@ -31,12 +32,12 @@ def project(base: Path, layout: str) -> LoopProject:
         files[own] = "\n".join(checked) + "\n"
     found = LoopProject(base, layout, files)
     (found.root / "made").touch()
-    found.arm(max_iterations=90)
+    found.arm(max_iterations=5 * ROUNDS)
     return found
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="needs /proc")
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(1200 if SOAK else 300)
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_a_hook_killed_at_any_instant_leaves_a_loop_that_goes_on(tmp_path: Path, layout: str) -> None:
     seed = random.randrange(10**6)

@@ -24,6 +24,7 @@ def test_a_little_load_loses_nothing(tmp_path: Path) -> None:
     found = json.loads(file.read_text())
     assert done.returncode == 0, done.stdout + done.stderr
     assert found["lost_or_wrong"] == 0
+    assert found["journals_moved_aside"] > 0
     assert found["stops"] >= found["tasks_closed"] >= 3 * found["loops_ended"] > 0
     assert found["median_ms"] <= found["p99_ms"] <= found["max_ms"]
 
@@ -62,3 +63,22 @@ def test_the_long_proof_says_what_failed_and_keeps_the_figures(
     assert told == [["faults", "held", "0", "s"], ["load", "FAILED", "0", "s"]]
     kept = json.loads(figures.read_text())
     assert kept["faults"] == {"points": 5000.0, "seconds": 0, "exit_code": 0}
+
+
+def test_every_test_that_has_a_long_way_takes_it_in_a_soak(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(REPOSITORY))
+    from soak import run as soak
+
+    tests = (REPOSITORY / "tests").rglob("test_*.py")
+    long = [
+        path for path in tests if "from fakes.effort import" in path.read_text() and path != Path(__file__)
+    ]
+    assert {str(path.relative_to(REPOSITORY)) for path in long} == set(soak.KILLS)
+
+
+def test_a_small_share_still_meets_a_hundred_faults(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(REPOSITORY))
+    from soak import run as soak
+
+    monkeypatch.setattr(soak, "with_figures", lambda *words: words)
+    assert [soak.faults(share)[-1] for share in (0.001, 0.5)] == ["100", "5000"]
