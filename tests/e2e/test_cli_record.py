@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from e2e.cli_project import OTHER, SESSION
+from e2e.doctoring import about, examine
 from e2e.recorded import RecordedProject
 
 
@@ -69,6 +72,34 @@ def test_clear_removes_every_record(project: RecordedProject) -> None:
     project.turn()
     assert json.loads(project.fine("record", "clear", "--json")) == {"removed": 2}
     assert project.records() == []
+
+
+def left_by_a_killed_stop(project: RecordedProject) -> Path:
+    project.begin()
+    project.fine("record", "on")
+    project.turn()
+    (folder,) = project.home.rglob("records")
+    with subprocess.Popen(["true"]) as gone:
+        gone.wait()
+    path = folder / f".0002.json.{gone.pid}.tmp"
+    path.write_text("half of what was said", encoding="utf-8")
+    os.utime(path, (0, 0))
+    return path
+
+
+def test_clear_removes_what_a_killed_stop_left(project: RecordedProject) -> None:
+    path = left_by_a_killed_stop(project)
+    assert json.loads(project.fine("record", "clear", "--json")) == {"removed": 1}
+    assert not path.exists()
+
+
+def test_doctor_names_and_removes_what_a_killed_stop_left(project: RecordedProject) -> None:
+    path = left_by_a_killed_stop(project)
+    ((_, told),) = about(examine(project)[1], "left-over")
+    assert str(path) in told
+    examine(project, "--fix", "--yes")
+    assert not path.exists()
+    assert len(project.records()) == 1
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from hook.harness import LAYOUTS, OTHER, OWNER, LoopProject
 from hook.lines import text_line, tool_line, user_line
 from ralphloop.hook import excerpt
 from ralphloop.hook.answer import stop
+from ralphloop.hook.belongings import Belongings
 from ralphloop.hook.find import Call
 from ralphloop.store import records
 
@@ -232,6 +233,56 @@ def test_a_bug_in_recording_changes_no_answer(features: LoopProject, monkeypatch
     assert (
         "stop not recorded: ZeroDivisionError: in recording" in (features.run_folder / "hook.log").read_text()
     )
+
+
+def test_what_could_not_be_read_before_the_decision_is_not_read_after_it(
+    features: LoopProject, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    switch_on(features)
+    real = Belongings.add_loop
+    errors = [OSError("for a moment")]
+
+    def broken_once(*words: Any) -> None:
+        if errors:
+            raise errors.pop()
+        real(*words)
+
+    monkeypatch.setattr(Belongings, "add_loop", broken_once)
+    call = Call(registration="ralphloop", layouts=("features",), env=features.env(), cwd=str(features.root))
+    assert '"decision": "block"' in stop(features.payload(), call)
+    assert recorded(features) == []
+    assert "stop not recorded: OSError: for a moment" in (features.run_folder / "hook.log").read_text()
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_stop_that_was_left_alone_and_not_recorded_is_told_in_the_log_of_a_loop_here(
+    project: ProjectFactory, layout: str
+) -> None:
+    found = project(layout)
+    found.arm()
+    switch_on(found)
+    nobody = Path(found.shelf().kept(records.NOBODY))
+    nobody.mkdir(parents=True)
+    (nobody / "records").write_text("in the way")
+    assert found.stop(session_id=OTHER).silent
+    assert recorded(found) == []
+    assert (
+        "another session's stop not recorded: FileExistsError" in (found.run_folder / "hook.log").read_text()
+    )
+
+
+def test_loops_beyond_the_bound_are_named_and_left_out(
+    features: LoopProject, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    switch_on(features)
+    monkeypatch.setattr("ralphloop.hook.belongings.LOOPS_MOST", 0)
+    call = Call(registration="ralphloop", layouts=("features",), env=features.env(), cwd=str(features.root))
+    assert stop(features.payload(session_id=OTHER), call) == ""
+    found = the_record(features)
+    (path,) = found["left_out"]
+    assert path.endswith(f"@ralph/owned/{OWNER}.json")
+    assert found["left_out"][path] == "one of more than 0 loops"
+    assert not [path for path in found["home"] if "/owned/" in path]
 
 
 def test_a_field_without_end_is_left_out_of_the_record(features: LoopProject) -> None:

@@ -57,9 +57,8 @@ class Belongings:
         return self.lists[0].layout if self.lists else ""
 
     def add_loop(self, loop: LoopFiles, kind: str = shelf.OWNED) -> None:
-        record, folder = loop.record, self._here.folder
-        name = shelf.file_name(record.session or "") if kind == shelf.OWNED else record.id
-        self._add(os.path.join(folder, kind, name + ".json"))
+        record = loop.record
+        self._add(self._record_file(record, kind))
         for name in (*MACHINE, *TRUTH[record.layout]):
             self._add(os.path.join(loop.kept, name))
         for name in SHOWN:
@@ -72,9 +71,16 @@ class Belongings:
             served = [one for one in self._here.records(kind) if one.layout in self._call.layouts]
             for record in served[:LOOPS_MOST]:
                 self.add_loop(LoopFiles(record, self._here, writes=False), kind)
+            for record in served[LOOPS_MOST:]:
+                name = self._place(self._record_file(record, kind))[1]
+                self.left_out[name] = "one of more than %d loops" % LOOPS_MOST
         for source in claim.sources(self._event.cwd, self._call):
             if source.enabled and source.root == self._here.root:
                 self._add_list(source)
+
+    def _record_file(self, record: Record, kind: str) -> str:
+        name = shelf.file_name(record.session or "") if kind == shelf.OWNED else record.id
+        return os.path.join(self._here.folder, kind, name + ".json")
 
     def _add_list(self, listed: Record | Source) -> None:
         if any(own_file(known) == own_file(listed) for known in self.lists):

@@ -9,7 +9,7 @@ from ralphloop.domain.jsontext import render
 from ralphloop.hook import excerpt
 from ralphloop.hook.belongings import Belongings
 from ralphloop.hook.words import command
-from ralphloop.store import files, records
+from ralphloop.store import files, records, shelf
 from ralphloop.store.lock import BusyError
 from ralphloop.store.loop import LoopFiles, iso
 from ralphloop.tasklists.registry import TRUTH
@@ -56,6 +56,7 @@ class Tape:
         self._loop = loop
         self._was_owner = loop is not None
         self._begun, self._at = time.monotonic(), time.time()
+        self._is_taken = False
         self._kept: Optional[Belongings] = None
         self._read_to = 0
         self._seen = False  # whether the task file is as at the last stop
@@ -66,8 +67,10 @@ class Tape:
             self.take()
 
     def take(self) -> None:
-        """Read everything as it is before the decision: under the lock of a loop that has an owner."""
-        if self._kept is None:
+        """Read everything as it is before the decision: under the lock of a loop that has an owner. If that
+        fails, it is too late for another attempt."""
+        if not self._is_taken:
+            self._is_taken = True
             self._try(self._take)
 
     def _take(self) -> None:
@@ -95,7 +98,7 @@ class Tape:
         took_ms = round((time.monotonic() - self._begun) * 1000, 1)
         self.take()
         self._try(lambda: self._keep(said, aside, took_ms=took_ms))
-        if self._trouble and self._loop is not None:
+        if self._trouble:
             self._try(lambda: self._log(self._trouble))
 
     def _keep(self, said: Optional[str], aside: str, *, took_ms: float) -> None:
@@ -160,7 +163,14 @@ class Tape:
 
     def _log(self, trouble: str) -> None:
         if self._loop is not None:
-            self._loop.log("stop not recorded: " + trouble)
+            return self._loop.log("stop not recorded: " + trouble)
+        for kind in (shelf.OWNED, shelf.ARMED):
+            for record in self._here.records(kind):
+                if record.layout in self._call.layouts:
+                    return LoopFiles(record, self._here).log(
+                        "another session's stop not recorded: " + trouble
+                    )
+        return None
 
     def _try(self, work: Callable[[], None]) -> None:
         try:

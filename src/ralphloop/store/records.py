@@ -62,6 +62,7 @@ def keep(here: Shelf, loop_id: str, data: dict[str, Any]) -> int:
         known = kept(here)
         number = known[-1].number + 1 if known else 1
         path = os.path.join(folder, "%04d.json" % number)
+        _sweep(folder)
         files.write_text(path, text)
         _let_go([*(one for one in known if one.loop == loop_id), Kept(number, loop_id, path)])
     return number
@@ -73,13 +74,16 @@ def load(one: Kept) -> dict[str, Any]:
 
 
 def clear(here: Shelf) -> int:
-    """Remove every record of the project; how many there were."""
-    if not kept(here):
+    """Remove every record of the project, and what killed ones left; how many there were."""
+    folders = [_folder(here, loop_id) for loop_id in files.names(os.path.join(here.folder, "kept"))]
+    if not any(files.names(folder) for folder in folders):
         return 0
     with _lock(here):
         found = kept(here)
         for one in found:
             files.remove(one.path)
+        for folder in folders:
+            _sweep(folder)
     return len(found)
 
 
@@ -89,6 +93,13 @@ def _folder(here: Shelf, loop_id: str) -> str:
 
 def _lock(here: Shelf) -> Lock:
     return Lock(os.path.join(here.folder, "record.lock"), wait_s=WAIT_S)
+
+
+def _sweep(folder: str) -> None:
+    """Take away what killed writes left. Call it under the lock, without which nobody writes here."""
+    for name in files.names(folder):
+        if name.startswith(".") and name.endswith(".tmp"):
+            files.remove(os.path.join(folder, name))
 
 
 def _let_go(found: list[Kept]) -> None:

@@ -77,10 +77,28 @@ def test_other_files_beside_records_are_left_alone(here: Shelf) -> None:
     records.keep(here, "one", {})
     folder = Path(records.kept(here)[0].path).parent
     (folder / "notes.json").write_text("mine")
-    (folder / ".0002.json.77.tmp").write_text("half")
     assert records.clear(here) == 1
-    assert sorted(path.name for path in folder.iterdir()) == [".0002.json.77.tmp", "notes.json"]
+    assert [path.name for path in folder.iterdir()] == ["notes.json"]
     assert records.clear(here) == 0
+
+
+def test_what_a_killed_record_left_goes_with_the_next_one_of_its_loop(here: Shelf) -> None:
+    records.keep(here, "one", {})
+    folder = Path(records.kept(here)[0].path).parent
+    (folder / ".0002.json.77.tmp").write_text("half")
+    records.keep(here, "two", {})
+    assert (folder / ".0002.json.77.tmp").exists()
+    records.keep(here, "one", {})
+    assert sorted(path.name for path in folder.iterdir()) == ["0001.json", "0003.json"]
+
+
+def test_what_killed_records_left_is_cleared_also_where_no_record_is(here: Shelf) -> None:
+    left = [Path(here.kept(loop)) / "records" / ".0001.json.77.tmp" for loop in ("one", records.NOBODY)]
+    for path in left:
+        path.parent.mkdir(parents=True)
+        path.write_text("half")
+    assert records.clear(here) == 0
+    assert [path for path in left if path.exists()] == []
 
 
 def test_a_record_that_is_no_json_is_an_error(here: Shelf) -> None:
