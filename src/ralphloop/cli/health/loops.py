@@ -26,6 +26,7 @@ from ralphloop.views.snapshot import view_of
 from ralphloop.views.state import state_of
 
 WAIT_S = 2.0
+LOOKS = 5
 QUIET_S = 3600.0  # a session may run without a transcript, but not without a stop for so long
 SETTLED_S = 60.0  # a process of another machine or container has no pid that could be asked for
 SPARE = re.compile(r"\.(?P<name>.+)\.(?P<pid>\d+)\.tmp")
@@ -58,10 +59,9 @@ def _locks(loops: Iterable[LoopFiles]) -> Iterator[Finding]:
         if not os.path.exists(path):
             continue
         try:
-            with Lock(path, wait_s=WAIT_S):
+            is_held, holder = held(path)
+            if not is_held:
                 continue
-        except BusyError:
-            holder = _holder(path)
             who = f"process {holder}" if holder else "some process"
             told = f"{who} has held the lock of {whose} for {WAIT_S:.0f} s, and no stop can be decided"
             fix = f"Look what it does and end it if it hangs{f' (`kill {holder}`)' if holder else ''}"
@@ -69,6 +69,20 @@ def _locks(loops: Iterable[LoopFiles]) -> Iterator[Finding]:
         except OSError as error:
             told = f"the lock of {whose} cannot be opened ({error.strerror})"
             yield Finding("lock", FATAL, told, f"Make {path} readable and writable for you")
+
+
+def held(path: str) -> tuple[bool, int | None]:
+    """Whether one process keeps the lock, and which; where dozens stop at once, they hold it in turn."""
+    holder = None
+    for _ in range(LOOKS):
+        try:
+            with Lock(path, wait_s=WAIT_S):
+                return False, None
+        except BusyError:
+            before, holder = holder, _holder(path)
+        if holder is not None and holder == before:
+            break
+    return True, holder
 
 
 def _holder(path: str) -> int | None:
@@ -122,7 +136,9 @@ def _spares(place: Here) -> Iterator[tuple[str, tuple[str, ...]]]:
         for below in ("", ARMED, OWNED, ENDED):
             yield os.path.join(shelf.folder, below), ()
         kept = os.path.join(shelf.folder, "kept")
-        yield from ((os.path.join(kept, name), ()) for name in files.names(kept))
+        for name in files.names(kept):
+            yield os.path.join(kept, name), ()
+            yield os.path.join(kept, name, "records"), ()
     run = os.path.join(place.project, ".ralph", "run")
     loops = [os.path.join(run, name, part) for name in files.names(run) for part in ("", "evidence")]
     yield from ((folder, ()) for folder in loops if files.inside(folder, place.project))

@@ -1,0 +1,54 @@
+"""A lock that one process keeps is told from one that many hold in turn."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ralphloop.cli.health import loops
+from ralphloop.store import files
+from ralphloop.store.lock import Lock
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells who holds a lock")
+
+
+@pytest.fixture
+def lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(loops, "WAIT_S", 0.0)
+    return tmp_path / "lock"
+
+
+def holders(path: Path, *pids: int) -> Iterator[str]:
+    """What the system tells of the lock, look by look."""
+    inode = path.stat().st_ino
+    return iter([f"1: FLOCK  ADVISORY  WRITE {pid} fe:00:{inode} 0 EOF\n" for pid in pids])
+
+
+def test_one_process_that_holds_it_twice_keeps_it(lock: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Lock(str(lock)):
+        told = holders(lock, 41, 42, 42)
+        monkeypatch.setattr(files, "read_quietly", lambda _: next(told))
+        assert loops.held(str(lock)) == (True, 42)
+
+
+def test_many_that_hold_it_in_turn_do_not_keep_it(lock: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    holding = Lock(str(lock))
+    with holding:
+        told = holders(lock, 41, 42)
+
+    def next_one(_: str) -> str:
+        row = next(told)
+        if "42" in row:
+            holding.__exit__(None, None, None)
+        return row
+
+    holding.__enter__()
+    monkeypatch.setattr(files, "read_quietly", next_one)
+    assert loops.held(str(lock)) == (False, None)
+
+
+def test_a_free_one_is_held_by_nobody(lock: Path) -> None:
+    assert loops.held(str(lock)) == (False, None)
