@@ -1,7 +1,8 @@
 """A disk that fails: at the n-th call that changes it, the process is killed, refused, or loses its ground.
 
 For a process of its own: what `install` replaces stays replaced. Every disk call of the hot path goes through
-`ralphloop.system`, and of the rest through `os`; the calls of both are counted together, with `fcntl.flock`.
+`ralphloop.system`, and most of the rest through `os`; the calls of both are counted together, with
+`fcntl.flock`. What a file object writes or closes, also in `shutil`, is not counted.
 """
 
 from __future__ import annotations

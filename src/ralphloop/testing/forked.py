@@ -84,6 +84,9 @@ def _code(work: Callable[[], object]) -> int:
         said = work()
     except SystemExit as leaving:
         said = leaving.code
+        if said is not None and not isinstance(said, int):
+            print(said, file=sys.stderr)
+            return 1
     return said if isinstance(said, int) else 0
 
 
