@@ -22,6 +22,7 @@ EXCEPTIONS = {
     ("domain/jsontext.py", "json.decoder", ""): "an interpreter without that scanner",
     ("domain/jsontext.py", "json.encoder", ""): "an interpreter without that scanner",
     ("domain/jsontext.py", "json", "_explain"): "only for text that does not parse",
+    ("hook/transcript.py", "ralphloop.evidence", "masked"): "only for what was said of an API error or a cap",
     ("store/lock.py", "msvcrt", "_lock_first_byte"): "Windows",
     ("store/repair.py", "shutil", "_move"): "only for a file on another file system",
     ("store/approvals.py", "ctypes", "_made_at"): "only for a list with checks",

@@ -22,6 +22,7 @@ SYNTHETIC = b"<synthetic>"
 TOOL = b'"tool_use"'
 QUEUE = b'"queue-operation"'
 FAILED_TOOL = (b'"is_error":true', b'"is_error": true')
+DETAIL_MAX = 300
 
 
 def read_turn(
@@ -163,14 +164,22 @@ def _note_break(turn: Turn, data: bytes, since: str) -> None:
         entry = entry_of(raw)
         if entry is None or not _is_fresh(entry, since):
             continue
-        outcome, detail = _break(entry)
+        outcome, said = _break(entry)
         if outcome:
-            turn.broken_off, turn.detail = outcome, detail
+            turn.broken_off = outcome
+            turn.detail = masked(said)[:DETAIL_MAX] if said else ""
             if outcome == RATE_LIMITED:
                 from ralphloop.hook.reset import instant
 
-                turn.resume_at = instant(detail)
+                turn.resume_at = instant(said[:DETAIL_MAX])
             return
+
+
+def masked(said: str) -> str:
+    """What somebody else said, as it may be kept and shown: without secrets."""
+    from ralphloop.evidence import mask
+
+    return mask.mask(said, mask.spellings(mask.secrets(os.environ)))
 
 
 def _break(entry: dict[str, Any]) -> tuple[str, str]:
@@ -179,20 +188,21 @@ def _break(entry: dict[str, Any]) -> tuple[str, str]:
         return INTERRUPTED, ""
     content = entry.get("content")
     if kind == "system" and isinstance(content, str) and CAP.decode() in content:
-        return CAPPED, content[:200]
+        return CAPPED, content
     message = entry.get("message")
     if kind == "assistant" and isinstance(message, dict) and message.get("model") == "<synthetic>":
-        return api_error(text_of(entry), marked=entry.get("isApiErrorMessage") is True)
+        said = text_of(entry)
+        return api_error(said, marked=entry.get("isApiErrorMessage") is True), said
     return "", ""
 
 
-def api_error(said: str, *, marked: bool = False) -> tuple[str, str]:
-    """The outcome of an error that the client reports in words."""
+def api_error(said: str, *, marked: bool = False) -> str:
+    """The outcome of an error that the client reports in words; empty if it is none."""
     low = said.lower()
     if not marked and not low.startswith("api error"):
-        return "", ""
+        return ""
     words = "".join([ch if ch.isalnum() else " " for ch in low[:2000]]).split()
     limited = "429" in words or "529" in words or "overloaded" in words
     if "limit" in low and "400" not in words:  # 400 speaks of the context's limit
         limited = True
-    return RATE_LIMITED if limited else FAILED, said[:300]
+    return RATE_LIMITED if limited else FAILED

@@ -55,14 +55,14 @@ class Failure:
 
     @property
     def detail(self) -> str:
-        return prompt.line("%s: %s" % (self.kind, self.said))
+        return prompt.line(transcript.masked("%s: %s" % (self.kind, self.said)))
 
     @property
     def outcome(self) -> str:
         """What the loop comes to where nobody waits."""
         if self.kind in (_LIMIT, "overloaded"):
             return RATE_LIMITED
-        return transcript.api_error(self.said, marked=True)[0]
+        return transcript.api_error(self.said, marked=True)
 
     @property
     def is_outage(self) -> bool:

@@ -3,6 +3,7 @@ client reports of its errors, never by an exit code alone or by prose."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from ralphloop.agents import limit
@@ -67,6 +68,14 @@ class Verdict(NamedTuple):
     outcome: str = ""  # of an end that the loop's state does not tell yet
     tried: bool = False  # whether it counts as an attempt at the task
     trouble: Trouble = Trouble()
+
+
+def masked(session: Session, hide: Callable[[str], str]) -> Session:
+    """What the client said, as it may be kept and shown."""
+    ending, result = session.ending, session.result
+    if result is not None:
+        result = result._replace(text=hide(result.text), errors=tuple(map(hide, result.errors)))
+    return session._replace(ending=ending._replace(stderr=hide(ending.stderr)), result=result)
 
 
 INTERRUPTED_BY_PERSON = Verdict(END, "paused by the person", outcome=INTERRUPTED)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 from ralphloop.domain.model import BUDGET, CANCELLED, INTERRUPTED, LIMIT, RATE_LIMITED
+from ralphloop.evidence.mask import mask, secrets, spellings
 from ralphloop.runner import control, judge
 from ralphloop.runner.agent_process import AgentProcess, AgentStartError, Ending, GuardianLostError
 from ralphloop.runner.aside import Aside
@@ -40,6 +42,7 @@ class Supervisor:
         self._pace = Pace(margin_s=self._terms.margin_s, backoff_s=self._terms.backoff_s)
         self._trouble = Trouble()
         self._holder = Holder(pid=os.getpid(), since=time.time())
+        self._hide = partial(mask, secrets=spellings(secrets(os.environ)))
 
     def run(self) -> None:
         """Until the loop rests or ends; its state then says how."""
@@ -74,7 +77,7 @@ class Supervisor:
         self._holder.number += 1
         self._say(supervisor.WORKING, session=begun.session, model=begun.model, task=begun.task)
         began = time.monotonic()
-        session = self._watch(begun)
+        session = judge.masked(self._watch(begun), self._hide)
         self._around.commit()
         state = self._custody.state()
         session = session._replace(stops=state.stops, handed_over=state.handed_over)

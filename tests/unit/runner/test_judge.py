@@ -145,3 +145,17 @@ def test_a_prompt_that_is_too_long_gets_a_fresh_session():
 def test_a_turn_that_the_client_ended_against_the_hook_counts_as_an_attempt():
     found = verdict(DONE)
     assert (found.kind, found.tried) == (NEXT, True)
+
+
+@pytest.mark.parametrize(
+    "session",
+    [
+        api_error(401, "no right for hunter2hunter2"),
+        Session(FINE, result(is_error=True, errors=("no right for hunter2hunter2",))),
+        Session(Ending(3, None, "no right for hunter2hunter2\n")),
+    ],
+)
+def test_what_the_client_said_is_told_without_secrets(session: Session) -> None:
+    assert "hunter2" in verdict(session).why
+    told = verdict(judge.masked(session, lambda text: text.replace("hunter2hunter2", "***"))).why
+    assert "no right for ***" in told
