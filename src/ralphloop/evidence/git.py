@@ -16,7 +16,7 @@ ENDING_S = 3.0  # git takes its lock files away when it is asked to end
 WORDS = (
     *tree.GIT, "--no-pager", "--no-replace-objects", "--literal-pathspecs",
     "-c", "commit.gpgSign=false", "-c", "gc.auto=0", "-c", "maintenance.auto=false",
-    "-c", "protocol.allow=never", "-c", "diff.ignoreSubmodules=dirty", "-c", "submodule.recurse=false",
+    "-c", "diff.ignoreSubmodules=dirty", "-c", "submodule.recurse=false",
     "-c", "core.splitIndex=false", "-c", "i18n.commitEncoding=UTF-8", "-c", "i18n.logOutputEncoding=UTF-8",
     "-c", "user.useConfigOnly=true", "-c", "advice.addEmbeddedRepo=false",
 )  # fmt: skip
@@ -36,8 +36,7 @@ class Git:
 
     def __init__(self, folder: str, env: Mapping[str, str], *, budget_s: float) -> None:
         self._folder = folder
-        plain = {name: value for name, value in env.items() if not name.startswith("GIT_")}
-        self._env = {**plain, "GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1"}
+        self._env = tree.git_env(env)
         self._deadline = time.monotonic() + budget_s
 
     def out(self, *words: str, stdin: str = "", index: str = "") -> str:

@@ -16,6 +16,9 @@ GIT_S = 10.0  # a tree that takes longer to look at has no digest
 FILES_MAX, BYTES_MAX = 5_000, 64 * 1024 * 1024
 # No program of the repository's own choosing runs for a look at it.
 GIT = ("git", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "--no-optional-locks")
+# Nor is anything fetched: the address of a remote can be a command. An older git does not know the first of
+# these; a list of protocols wins over every `protocol.<name>.allow` of the repository.
+NO_FETCH = {"GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none", "GIT_TERMINAL_PROMPT": "0"}
 
 
 class Tree(NamedTuple):
@@ -52,11 +55,15 @@ def look(folder: str, env: Mapping[str, str]) -> Tree:
     return Tree(head.decode().strip(), None if known is None else _digest(folder, known))
 
 
+def git_env(env: Mapping[str, str]) -> dict[str, str]:
+    """The environment of every git that we start: no variable leads it elsewhere, and it fetches nothing."""
+    return {**{name: value for name, value in env.items() if not name.startswith("GIT_")}, **NO_FETCH}
+
+
 def _git(folder: str, env: Mapping[str, str], *words: str) -> bytes | None:
-    plain = {name: value for name, value in env.items() if not name.startswith("GIT_")}
     try:
         done = subprocess.run(
-            [*GIT, *words], cwd=folder, env=plain, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            [*GIT, *words], cwd=folder, env=git_env(env), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL, timeout=GIT_S, check=True, start_new_session=True,
         )  # fmt: skip
     except (OSError, subprocess.SubprocessError):

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from ralphloop.evidence import tree
+from ralphloop.evidence.git import Git
 
 ENV = {"PATH": os.environ["PATH"]}
 
@@ -191,3 +192,41 @@ def test_what_is_no_regular_file_has_none(tmp_path):
     for path in ("pipe", "loop", "gone", "pipe/below", "with\0nul"):
         assert tree.digest_of(str(tmp_path / path)) is None
     assert tree.digest_of("/dev/zero") is None
+
+
+# What a repository may not make us do
+
+
+@pytest.fixture
+def luring(repository) -> Path:
+    """A repository whose missing tree is to be had from a remote that is a command; the mark of that one."""
+    mark = repository.root.parent / "ran"
+    repository.git("sparse-checkout", "init", "--cone", "--sparse-index")
+    repository.git("sparse-checkout", "set", "keep")
+    for name, value in {
+        "core.repositoryformatversion": "1", "extensions.partialClone": "origin",
+        "remote.origin.promisor": "true", "remote.origin.url": f"ext::sh -c touch% {mark}",
+        "protocol.ext.allow": "always",
+    }.items():  # fmt: skip
+        repository.git("config", name, value)
+    gone = repository.git("rev-parse", "HEAD:sub")
+    (repository.root / ".git" / "objects" / gone[:2] / gone[2:]).unlink()
+    return mark
+
+
+LISTING = ("ls-files", "--cached", "--others", "--exclude-standard")
+
+
+def test_a_remote_that_is_a_command_does_lure_git_itself(repository, luring):
+    repository.git(*LISTING)
+    assert luring.exists()
+
+
+@pytest.mark.parametrize("unknown", ["", "GIT_NO_LAZY_FETCH", "GIT_ALLOW_PROTOCOL"])
+def test_a_look_at_a_repository_fetches_nothing(repository, luring, monkeypatch, unknown):
+    monkeypatch.delitem(tree.NO_FETCH, unknown, raising=False)
+    assert repository.look().head
+    git = Git(str(repository.root), ENV, budget_s=60.0)
+    git.ask(*LISTING)
+    git.ask("status", "--porcelain")
+    assert not luring.exists()
