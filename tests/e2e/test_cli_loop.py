@@ -77,6 +77,38 @@ def test_pause_and_cancel_may_be_said_twice(project: Project) -> None:
     assert "there is nothing to pause" in project.refused("pause", "shop")
 
 
+def half_end(project: Project) -> Path:
+    """Leave the cancelled loop as a kill does after its last state, before its record; where that is."""
+    project.fine("cancel", "shop")
+    (record,) = (project.home / ".local/state/ralphloop").rglob("@ralph/ended/*.json")
+    return record.rename(record.parents[1] / "owned" / f"{SESSION}.json")
+
+
+@pytest.mark.parametrize("session", [SESSION, OTHER])
+def test_a_list_whose_cancel_was_killed_can_be_started_again(project: Project, session: str) -> None:
+    project.begin()
+    record = half_end(project)
+    assert "Loop features-shop" in project.fine("start", "shop", "--session", session)
+    assert session == SESSION or not record.exists()
+    assert project.stop(session) is not None
+
+
+def test_a_session_whose_cancel_was_killed_can_take_another_loop_over(project: Project) -> None:
+    project.begin("other", session=OTHER)
+    project.begin()
+    record = half_end(project)
+    project.fine("resume", "other", "--adopt", "--session", SESSION)
+    assert json.loads(record.read_text())["name"] == "other"
+
+
+def test_a_second_cancel_brings_it_to_rest(project: Project) -> None:
+    project.begin()
+    record = half_end(project)
+    assert "is cancelled already" in project.fine("cancel")
+    assert not record.exists()
+    assert "Loop features-shop" in project.fine("start", "shop", "--session", SESSION)
+
+
 def test_a_cancelled_loop_is_over_for_good(project: Project) -> None:
     folder = project.begin()
     project.fine("cancel")

@@ -124,7 +124,9 @@ def _named(place: Here, name: str) -> LoopFiles:
 
 def last_over(place: Here, source: Source) -> LoopFiles | None:
     """The newest loop over this list that has ended."""
-    ended = [loop for loop in place.loops(shelf.ENDED) if own_file(loop.record) == own_file(source)]
+    left = [loop for loop in place.loops(*UNDER_WAY) if loop.is_over]  # whose record could not be moved
+    loops = [*place.loops(shelf.ENDED), *left]
+    ended = [loop for loop in loops if own_file(loop.record) == own_file(source)]
     return max(ended, key=_begun, default=None)
 
 

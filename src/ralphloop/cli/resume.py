@@ -81,7 +81,8 @@ def take_up(place: Here, loop: LoopFiles, way: Way) -> None:
     """Without a word, and under the loop's lock; an error says why it cannot go on."""
     _check_limits(way.limits, place, loop, again=way.again)
     state, record, owner = state_of(loop), loop.record, way.owner
-    if owner and (other := place.owned_by(owner)) and other.record.id != record.id:
+    other = place.owned_by(owner) if owner else None
+    if other is not None and other.record.id != record.id and not other.is_over:
         raise _taken(other.record.id, other.record.name)
     if owner != record.session:
         _hand_over(loop, state, owner)

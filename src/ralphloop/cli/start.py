@@ -195,7 +195,7 @@ def is_free(place: Here, source: Source, session: str | None) -> None:
     if holder is not None:
         raise _taken(source, holder)
     mine = place.owned_by(session) if session else None
-    if mine is not None:
+    if mine is not None and not mine.is_over:
         raise _taken(source, mine.record)
 
 

@@ -40,11 +40,34 @@ def under_way(here: Shelf, *, naming: str = "") -> Iterator[Record]:
 
 
 def holder(source: Source | Record, here: Shelf) -> Optional[Record]:
-    """The loop that is under way over this list."""
+    """The loop that is under way over this list; one that has ended is not, wherever its record still is."""
+    return next((record for record in _on_list(source, here) if not LoopFiles(record, here).is_over), None)
+
+
+def _on_list(source: Source | Record, here: Shelf) -> Iterator[Record]:
     for record in under_way(here, naming=own_file(source)):
         if own_file(record) == own_file(source):
-            return record
-    return None
+            yield record
+
+
+def _make_room(record: Record, here: Shelf) -> None:
+    """Neither its list nor its session may have another loop."""
+    found = [*_on_list(record, here)]
+    mine = here.owned_by(record.session) if record.session is not None else None
+    if mine is not None:
+        found.insert(0, mine)
+    for other in {other.id: other for other in found if other.id != record.id}.values():
+        if not _put_away(other, here):
+            raise TakenError(other)
+
+
+def _put_away(record: Record, here: Shelf) -> bool:
+    """Whether the loop is over; if its end was killed half-way or found the shelf busy, its record moves now.
+    Call it under the shelf's lock."""
+    loop = LoopFiles(record, here)
+    if loop.is_over:
+        loop.put_away()
+    return loop.is_over
 
 
 def arm(
@@ -82,7 +105,7 @@ def arm(
         since=record.armed_at if started else since,
     )
     if writes:
-        _write_down(loop, loop.begun, parsed=parsed, texts=texts, source=source, given=started)
+        _write_down(loop, loop.begun, parsed=parsed, texts=texts, given=started)
     return loop
 
 
@@ -131,17 +154,12 @@ def _write_down(
     *,
     parsed: Optional[TaskList],
     texts: dict[str, Optional[str]],
-    source: Source,
     given: bool,
 ) -> None:
     """State first, record last: a loop whose record is missing is nobody's, never half a loop."""
     record, here = loop.record, loop.shelf
     with here.lock():
-        other = holder(source, here)
-        if other is None and record.session is not None:
-            other = here.owned_by(record.session)
-        if other is not None:
-            raise TakenError(other)
+        _make_room(record, here)
         loop.make()
         if parsed is not None and parsed.phase == "execution":
             pins.pin(loop, texts)
@@ -161,13 +179,16 @@ def _write_down(
 def bind(record: Record, here: Shelf, *, session: str, writes: bool = True) -> Optional[LoopFiles]:
     """Make the session the owner of an armed loop; one session gets it, and owns no other."""
     loop = LoopFiles(record, here, writes=writes)
-    record.session = session
     if not writes:
+        record.session = session
         return loop
     with here.lock():
-        waits = any(other.id == record.id for other in here.records(shelf.ARMED))
-        if not waits or here.owned_by(session) is not None:
+        if not any(other.id == record.id for other in here.records(shelf.ARMED)):
             return None
+        mine = here.owned_by(session)
+        if _put_away(record, here) or (mine is not None and not _put_away(mine, here)):
+            return None
+        record.session = session
         here.put(record, shelf.OWNED)
     with loop.lock():
         state = loop.load()
@@ -199,16 +220,13 @@ def take_up(
     for name, value in (limits or {}).items():
         setattr(record.limits, name, value)
     with loop.shelf.lock():
-        mine = loop.shelf.owned_by(record.session) if record.session is not None else None
-        for other in (mine, holder(record, loop.shelf)):
-            if other is not None and other.id != record.id:
-                raise TakenError(other)
+        _make_room(record, loop.shelf)
         loop.shelf.put(record, shelf.ARMED if record.session is None else shelf.OWNED)
-    loop.clear_request()
-    _open_window(state, anew=anew)
-    if anew:
-        _take_back(loop, state)
-    loop.save(state, durable=True)
+        loop.clear_request()
+        _open_window(state, anew=anew)
+        if anew:
+            _take_back(loop, state)
+        loop.save(state, durable=True)  # before anybody else looks whether it is over
     loop.journal("resume", session=record.session, limits=record.limits.to_json())
 
 

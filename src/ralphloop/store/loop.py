@@ -7,6 +7,7 @@ import time
 from ralphloop import system as os
 from ralphloop.domain import jsontext
 from ralphloop.domain.model import CANCELLED, COMPLETE, ENDED, INTERRUPTED, PAUSED, LoopState
+from ralphloop.domain.plain import plain
 from ralphloop.domain.worklist import Worklist
 from ralphloop.store import files, shelf
 from ralphloop.store.lock import BusyError, Lock
@@ -121,7 +122,22 @@ class LoopFiles:
             with self.shelf.lock():
                 self.shelf.put(self.record, shelf.ENDED)
         except BusyError:
-            return  # it has ended all the same; the owner's next stop moves its record
+            return  # it has ended all the same; whoever wants its list or its session next moves its record
+        self._tidy()
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it has ended, wherever its record still is."""
+        kept = self._state(self.kept)
+        return kept is not None and kept.state == ENDED
+
+    def put_away(self) -> None:
+        """Move the record of a loop that is over to where it belongs. Call it under the shelf's lock."""
+        self.shelf.put(self.record, shelf.ENDED)
+        self._tidy()
+
+    def _tidy(self) -> None:
+        """Leave nothing that starts the hook again, nor what killed writes left."""
         path = own_file(self.record)
         for place in {path, os.path.realpath(path)}:
             self.shelf.stamp(place, iso(time.time()))
@@ -183,7 +199,7 @@ class LoopFiles:
         if not self.writes:
             return
         stamp = time.strftime("%Y-%m-%d %H:%M:%S")
-        line = "[%s] %s\n" % (stamp, " ".join(text.split()))
+        line = "[%s] %s\n" % (stamp, plain(" ".join(text.split())))
         self._append("hook.log", line, most=files.LOG_MAX)
 
     def _append(self, name: str, text: str, *, most: int) -> None:

@@ -7,7 +7,7 @@ import signal
 
 import pytest
 
-from ralphloop.store.lock import BusyError, Lock
+from ralphloop.store.lock import BusyError, Lock, is_locked
 
 
 def held_by_a_child(path: str) -> int:
@@ -72,3 +72,15 @@ def test_updates_under_the_lock_are_never_lost(tmp_path):
         children.append(child)
     assert [os.waitpid(child, 0)[1] for child in children] == [0] * 6
     assert count.read_text() == "180"
+
+
+@pytest.mark.timeout(20)
+def test_a_pipe_in_the_place_of_a_lock_holds_nobody_up(tmp_path):
+    path = str(tmp_path / "lock")
+    os.mkfifo(path)
+    assert not is_locked(path)
+    with Lock(path):
+        assert is_locked(path)
+        with pytest.raises(BusyError), Lock(path, wait_s=0.05):
+            pytest.fail("two holders")
+    assert not is_locked(path)

@@ -187,3 +187,9 @@ def test_a_durable_save_forces_the_copy_that_decides_to_disk(project, monkeypatc
     monkeypatch.setattr(files, "write_text", note)
     loop.save(STATE, durable=True)
     assert forced == [(loop.folder, False), (loop.kept, True)]
+
+
+def test_no_text_in_the_log_speaks_to_a_terminal(project):
+    loop = project.loop()
+    loop.log("continue with F\x1b[2J\x9b31m\u202e1")
+    assert files.read_text(loop.path("hook.log")).endswith("] continue with F\ufffd[2J\ufffd31m\ufffd1\n")

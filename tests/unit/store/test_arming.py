@@ -1,0 +1,94 @@
+"""Whose list and whose session is free: a loop that has ended holds neither, wherever its record still is."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from ralphloop.domain.model import ARMED, CANCELLED, ENDED, FAILED, FEATURES, PAUSED, RUNNING, LoopState
+from ralphloop.store import arming, shelf
+from ralphloop.store.lock import is_locked
+from ralphloop.store.loop import LoopFiles
+from ralphloop.tasklists.source import Source
+
+
+@pytest.fixture
+def listed(project) -> Source:
+    path = project.features({"id": "F1", "description": "x", "passes": False})
+    return Source(FEATURES, "demo", root=project.root, paths={"list": path})
+
+
+def half_ended(project, record, kind: str, *, outcome: str = CANCELLED) -> LoopFiles:
+    """A loop that was killed between its last state and its record, or found the shelf busy there."""
+    project.shelf.put(record, kind)
+    loop = LoopFiles(record, project.shelf)
+    loop.make()
+    loop.save(LoopState(id=record.id, state=ENDED, outcome=outcome, owner=record.session))
+    return loop
+
+
+def ids(project, kind: str) -> list[str]:
+    return [record.id for record in project.shelf.records(kind)]
+
+
+@pytest.mark.parametrize(
+    ("kind", "before", "now"),
+    [
+        (shelf.OWNED, "S1", "S1"),
+        (shelf.OWNED, "S1", "S2"),
+        (shelf.OWNED, "S1", None),
+        (shelf.ARMED, None, "S2"),
+    ],
+)
+def test_the_list_of_a_loop_that_has_ended_is_free(project, listed, kind, before, now):
+    half_ended(project, project.record("old", session=before), kind)
+    assert arming.holder(listed, project.shelf) is None
+    loop = arming.arm(listed, project.shelf, session=now, started=True)
+    assert ids(project, shelf.ENDED) == ["old"]
+    assert arming.holder(listed, project.shelf).id == loop.record.id
+    assert project.shelf.ended_at(listed.paths["list"])
+
+
+def test_nor_does_it_hold_its_session(project, listed):
+    other = {"list": os.path.join(project.root, "other", "feature_list.json")}
+    half_ended(project, project.record("old", session="S1", paths=other), shelf.OWNED)
+    arming.arm(listed, project.shelf, session="S1", started=True)
+    assert ids(project, shelf.ENDED) == ["old"]
+    assert project.shelf.owned_by("S1").id != "old"
+
+
+@pytest.mark.parametrize("state", [RUNNING, PAUSED, ARMED])
+@pytest.mark.parametrize("shown", [ENDED, RUNNING])
+def test_a_loop_that_has_not_ended_holds_its_list_whatever_the_project_says(project, listed, state, shown):
+    loop = half_ended(project, project.record("old", session="S1"), shelf.OWNED)
+    loop.save(LoopState(id="old", state=state))
+    with open(loop.path("loop.json"), "w", encoding="utf-8") as file:
+        file.write(f'{{"id": "old", "state": "{shown}", "outcome": "cancelled"}}')
+    assert arming.holder(listed, project.shelf).id == "old"
+    with pytest.raises(arming.TakenError):
+        arming.arm(listed, project.shelf, session="S2", started=True)
+    assert ids(project, shelf.OWNED) == ["old"]
+
+
+def test_a_loop_that_has_ended_is_bound_to_no_session(project, listed):
+    loop = half_ended(project, project.record("old"), shelf.ARMED)
+    assert arming.bind(loop.record, project.shelf, session="S1") is None
+    assert ids(project, shelf.ENDED) == ["old"]
+    assert loop.load().state == ENDED
+
+
+def test_one_that_is_taken_up_again_is_never_seen_as_ended(project, listed, monkeypatch):
+    """Whoever looks does so under the shelf's lock: record and state change under it."""
+    loop = half_ended(project, project.record("old", session="S1"), shelf.ENDED, outcome=FAILED)
+    held = []
+    save = LoopFiles.save
+
+    def note(self, state, **how):
+        held.append(is_locked(os.path.join(project.shelf.folder, "lock")))
+        save(self, state, **how)
+
+    monkeypatch.setattr(LoopFiles, "save", note)
+    arming.take_up(loop, loop.load())
+    assert held == [True]
+    assert ids(project, shelf.OWNED) == ["old"]
