@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
 # What the input of a tool that writes has beside the path; one that reads has none of it.
 WRITTEN = ("content", "new_string", "edits")
+LEFT_OUT = ("edits", "old_string")  # of which only what comes instead is written
 
+ELSEWHERE = "$OLDPWD"  # a folder that only a shell knows
 PREFIXES = ("!", "{", "do", "elif", "else", "if", "sudo", "then", "time", "until", "while")
 
 
@@ -73,11 +75,16 @@ def sources(cwd: str, call: Call) -> Iterator[Source]:
 
 def _claim(event: StopEvent, call: Call) -> Optional[LoopFiles]:
     taken: dict[str, set[str]] = {}  # by root: looked up once for all of its lists
+    awaits = event.session is not None  # and once for all of them the client gets its moment
     for source in sources(event.cwd, call):
         here = Shelf(source.root, call.env)
         if source.root not in taken:
             taken[source.root] = {own_file(record) for record in arming.under_way(here)}
-        free = source.enabled and own_file(source) not in taken[source.root]
+        path = own_file(source)
+        free = source.enabled and path not in taken[source.root] and files.signature(path) != ""
+        if free and awaits:
+            history.await_reply(event.transcript, event.reply)
+            awaits = False
         since = _own_since(source, here, event) if free else None
         # Last, because it parses the list, however large and whosever it is.
         if since is not None and arming.is_due(source):
@@ -99,13 +106,9 @@ def _arm(source: Source, here: Shelf, *, event: StopEvent, call: Call, since: st
 
 def _own_since(source: Source, here: Shelf, event: StopEvent) -> Optional[str]:
     """When the session began this loop, as its transcript shows, after any earlier loop ended; else None."""
-    path = own_file(source)
-    if files.signature(path) == "":
-        return None
-    ended_at = here.ended_at(path)
+    ended_at = here.ended_at(own_file(source))
     if event.session is None:
         return None if ended_at else ""
-    history.await_reply(event.transcript, event.reply)
     return _begun_since(source, event, ended_at)
 
 
@@ -133,9 +136,17 @@ def writes(tool_input: Mapping[str, object], source: Source) -> bool:
         return False
     if source.layout != FEATURES:
         return True
-    said = " ".join(str(value) for value in tool_input.values()).replace(" ", "").replace('\\"', '"')
+    said = _put_in(tool_input).replace(" ", "").replace('\\"', '"')
     by_jq = target is None and (".passes=true" in said or ".passes|=true" in said)
     return by_jq or '"passes":true' in said
+
+
+def _put_in(tool_input: Mapping[str, object]) -> str:
+    """What a tool call was given, without the texts that it takes away."""
+    edits = tool_input.get("edits")
+    parts = [edit for edit in edits if isinstance(edit, dict)] if isinstance(edits, list) else []
+    given = [item for part in (tool_input, *parts) for item in part.items()]
+    return " ".join(str(value) for key, value in given if key not in LEFT_OUT)
 
 
 def _same_file(one: str, other: str) -> bool:
@@ -152,12 +163,12 @@ def _shell_writes(command: str, source: Source) -> bool:
     near = _near(os.path.dirname(path), source.root)
     is_named = any(near in word for _, words, targets in parts for word in words + targets)
     folders = [""]  # of each level of parentheses, as far as `cd` tells
+    pushed: list[str] = []
     for depth, words, targets in parts:
         del folders[depth + 1 :]
         folders += folders[-1:] * (depth + 1 - len(folders))
         run = _without_prefix(words)
-        if run[:1] == ["cd"]:
-            folders[-1] = _from(folders[-1], run[-1] if len(run) > 1 else "~")
+        folders[-1] = _moved(folders[-1], run, pushed)
         for word in targets + (run[-1:] if _writes_last(run) else []):
             if _means(word, path, folder=folders[-1], is_named=is_named):
                 return True
@@ -170,10 +181,21 @@ def _near(folder: str, root: str) -> str:
     return folder[len(root) :].strip(os.sep) if is_inside else folder
 
 
+def _moved(folder: str, run: list[str], pushed: list[str]) -> str:
+    """The folder after this command; `pushed` has those to come back to."""
+    name, word = "".join(run[:1]), run[-1] if len(run) > 1 else ""
+    if name == "cd":
+        return _from(folder, word or "~")
+    if name == "pushd":
+        pushed.append(folder)
+        return _from(folder, word) if word[:1] not in ("", "+", "-") else ELSEWHERE
+    return (pushed.pop() if pushed else ELSEWHERE) if name == "popd" else folder
+
+
 def _from(folder: str, word: str) -> str:
     """Where a path leads from a folder; what the shell would expand first can lead anywhere."""
     if word == "-":
-        return "$OLDPWD"
+        return ELSEWHERE
     return word if word[:1] in ("$", "`", "~") else os.path.join(folder, word)
 
 
@@ -193,11 +215,26 @@ def _is_assignment(word: str) -> bool:
 def _writes_last(words: list[str]) -> bool:
     if len(words) < 2:
         return False
-    options = [word for word in words[1:] if word.startswith("-")]
-    return words[0] in ("mv", "cp", "tee", "install", "truncate") or (
-        words[0] == "sed"
-        and any(word.startswith("--in-place") or (word[1:2] != "-" and "i" in word) for word in options)
-    )
+    end = words.index("--") if "--" in words else len(words)
+    options = [word for word in words[1:end] if word.startswith("-")]
+    if "--help" in options or "--version" in options:
+        return False
+    if words[0] in ("mv", "cp", "install"):  # with -t the last word is what is read
+        return not _has(options, "t", long="--t", valued="Sgmo")
+    if words[0] == "sed":
+        return _has(options, "i", long="--in-place", valued="efl")
+    return words[0] in ("tee", "truncate")
+
+
+def _has(options: list[str], letter: str, *, long: str, valued: str) -> bool:
+    """Whether an option is given, alone or among other letters; behind a `valued` one stands its value."""
+    for word in options:
+        letters = "" if word.startswith("--") else word[1:]
+        for sign in valued:
+            letters = letters.partition(sign)[0]
+        if letter in letters or word.startswith(long):
+            return True
+    return False
 
 
 def _means(word: str, path: str, *, folder: str, is_named: bool) -> bool:

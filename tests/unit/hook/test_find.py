@@ -84,6 +84,26 @@ def test_a_tool_that_writes_the_state_is_told_from_one_that_reads_it(spec, call,
         ("sed -i.bak 's/1/2/' specs/auth/.ralph-state.json", True),
         ("cp /tmp/s ./specs/auth/.ralph-state.json", True),
         ("cp /tmp/s ../auth/.ralph-state.json", True),
+        ("cp -S .tmp /tmp/s specs/auth/.ralph-state.json", True),
+        ("cp -S.tmp /tmp/s specs/auth/.ralph-state.json", True),
+        ("install -m644 -ottoman /tmp/s specs/auth/.ralph-state.json", True),
+        ("cp --no-target-directory /tmp/s specs/auth/.ralph-state.json", True),
+        ("cp -- -t specs/auth/.ralph-state.json", True),
+        ("truncate -s 0 specs/auth/.ralph-state.json", True),
+        ("sed -nie p specs/auth/.ralph-state.json", True),
+        ("pushd src; make; popd; echo {} > specs/auth/.ralph-state.json", True),
+        ("pushd specs/auth && echo {} > .ralph-state.json", True),
+        ("pushd; echo {} > specs/auth/.ralph-state.json", True),
+        ("cp -t /backup specs/auth/.ralph-state.json", False),
+        ("mv -t /backup specs/auth/.ralph-state.json", False),
+        ("mv -vt/backup specs/auth/.ralph-state.json", False),
+        ("install -t /backup -m 600 specs/auth/.ralph-state.json", False),
+        ("cp --target-directory=/backup specs/auth/.ralph-state.json", False),
+        ("cp --target-directory /backup specs/auth/.ralph-state.json", False),
+        ("cp --help specs/auth/.ralph-state.json", False),
+        ("tee --version specs/auth/.ralph-state.json", False),
+        ("sed -es/i/j/ specs/auth/.ralph-state.json", False),
+        ("pushd /other; echo > specs/auth/.ralph-state.json", False),
         ("cat specs/auth/.ralph-state.json", False),
         ("cat specs/auth/.ralph-state.json > /tmp/copy", False),
         ("jq .taskIndex specs/auth/.ralph-state.json", False),
@@ -152,6 +172,8 @@ def test_an_absolute_path_must_be_the_file_itself(spec, tmp_path):
         ({"old_string": '"passes": false', "new_string": '"passes" : true'}, True),
         ({"old_string": "a", "new_string": "b"}, False),
         ({"edits": [{"old_string": '"passes": false', "new_string": '"passes": true'}]}, True),
+        ({"old_string": '"passes": true', "new_string": '"passes": false'}, False),
+        ({"edits": [{"old_string": '"passes": true', "new_string": ""}]}, False),
     ],
 )
 def test_planning_a_list_of_features_is_not_working_on_it(features, call, writes):
@@ -359,3 +381,17 @@ def test_a_stranger_among_many_loops_has_each_of_them_looked_at_once(tmp_path, m
     event = StopEvent(session="stranger", cwd=root, transcript=str(tmp_path / "t.jsonl"))
     assert loop_of(event, call) is None
     assert len([name for name in looks if name[1] == "S7.json"]) == 1
+
+
+def test_however_many_lists_there_are_a_stop_waits_once_for_its_reply(tmp_path, monkeypatch):
+    for name in ("a", "b", "c"):
+        folder = tmp_path / ".ralph" / "loops" / name
+        folder.mkdir(parents=True)
+        (folder / "feature_list.json").write_text('{"features": [{"id": "F1", "description": "x"}]}')
+    (tmp_path / "t.jsonl").write_text(asked("hello"))
+    waits = []
+    monkeypatch.setattr(claim.history, "await_reply", lambda *about: waits.append(about))
+    event = StopEvent(session="S", cwd=str(tmp_path), transcript=str(tmp_path / "t.jsonl"), reply="late")
+    call = Call(registration="r", layouts=LAYOUTS, env={"HOME": str(tmp_path)}, cwd=str(tmp_path))
+    assert claim.for_stop(event, call) is None
+    assert waits == [(event.transcript, "late")]
