@@ -16,6 +16,8 @@ try:
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
+_NO_WAIT = getattr(os, "O_NONBLOCK", 0)  # a pipe in the lock's place must not hold up anybody
+
 
 class BusyError(Exception):
     """Somebody else held the lock until the deadline."""
@@ -28,7 +30,7 @@ class Lock:
         self._handle = -1
 
     def __enter__(self) -> Lock:
-        self._handle = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
+        self._handle = os.open(self._path, os.O_RDWR | os.O_CREAT | _NO_WAIT, 0o600)
         deadline = time.monotonic() + self._wait_s
         pause = 0.001
         while not try_lock(self._handle):
@@ -51,7 +53,7 @@ class Lock:
 def is_locked(path: str) -> bool:
     """Whether somebody holds it. Those who only look do not see one another."""
     try:
-        handle = os.open(path, os.O_RDONLY)
+        handle = os.open(path, os.O_RDONLY | _NO_WAIT)
     except OSError:
         return False
     try:
