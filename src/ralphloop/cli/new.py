@@ -79,6 +79,10 @@ def _must_be_name(name: str) -> None:
 
 def _must_be_free(root: str, name: str) -> str:
     folder = os.path.join(root, ".ralph", "loops", name)
+    if not files.inside(os.path.join(root, ".ralph"), root) or not files.inside(folder, root):
+        raise UserError(
+            f"a link leads {os.path.dirname(folder)} out of the project; put a folder in its place."
+        )
     if os.path.lexists(folder):
         raise UserError(f"{folder} exists already; choose another name, or `ralphloop start {name}`.")
     return folder

@@ -1,0 +1,43 @@
+"""`new` and `plan` in a project whose folders are links: nothing is written through one out of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from e2e.cli_project import Project
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    return Project(tmp_path)
+
+
+@pytest.mark.parametrize("link", [".ralph", ".ralph/loops"])
+@pytest.mark.parametrize("words", [("new", "shop"), ("plan", "--name", "shop", "A shop"), ("plan", "A shop")])
+def test_a_link_out_of_the_project_is_refused(project: Project, link: str, words: tuple[str, ...]) -> None:
+    outside = project.folder / "outside"
+    outside.mkdir()
+    place = project.root / link
+    place.parent.mkdir(exist_ok=True)
+    place.symlink_to(outside)
+    assert "out of the project; put a folder in its place." in project.refused(*words)
+    assert list(outside.iterdir()) == []
+
+
+def test_nor_is_anything_built_where_only_the_way_leads_out(project: Project) -> None:
+    outside = project.folder / "outside"
+    outside.mkdir()
+    (project.root / "back").mkdir()
+    (outside / "loops").symlink_to(project.root / "back")
+    (project.root / ".ralph").symlink_to(outside)
+    assert "out of the project" in project.refused("new", "shop")
+
+
+def test_a_link_that_stays_in_the_project_is_the_persons_own_way(project: Project) -> None:
+    (project.root / "loops").mkdir()
+    (project.root / ".ralph").mkdir()
+    (project.root / ".ralph" / "loops").symlink_to(project.root / "loops")
+    project.fine("new", "shop")
+    assert (project.root / "loops" / "shop" / "feature_list.json").is_file()
