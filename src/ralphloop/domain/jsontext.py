@@ -104,6 +104,8 @@ def render(value: Any) -> str:
         return "{" + ", ".join([quote(str(k)) + ": " + render(v) for k, v in value.items()]) + "}"
     if isinstance(value, (list, tuple)):
         return "[" + ", ".join([render(item) for item in value]) + "]"
+    if isinstance(value, float) and value - value != 0:  # beyond a float's range, which JSON does not write
+        return "null"
     return repr(value)
 
 

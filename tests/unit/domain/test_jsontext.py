@@ -231,3 +231,13 @@ def test_raw_text_goes_in_as_it_is_written():
 )
 def test_a_member_is_set_where_a_reader_sees_something_else(before, after):
     assert jsontext.set_member(before, "k", 1) == after
+
+
+@pytest.mark.parametrize("text", ["1e999", "-1e999", '{"a": [1e400, 1]}'])
+def test_a_number_beyond_the_range_is_not_written_as_something_that_nobody_reads(text):
+    def refuse(name):
+        raise AssertionError(name)
+
+    written = jsontext.render(jsontext.parse(text))
+    assert "null" in written
+    json.loads(written, parse_constant=refuse)
