@@ -8,6 +8,7 @@ import stat
 FIRST_MAX = 1024 * 1024
 LINE_MAX = 8 * 1024 * 1024
 STEP_MAX = 4 * 1024 * 1024
+OLDER_MAX = 16 * 1024 * 1024  # of a file that was moved aside for being too long
 # a pipe in the file's place must not hold up the reader
 _FLAGS = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
 
@@ -66,8 +67,10 @@ class Tail:
                 self._read_to_end = found.st_ino
                 if found.st_ino != self._inode:
                     self._begin(found)
+                if found.st_size - self._at > OLDER_MAX:
+                    self._at, self._rest, self._skips = found.st_size - OLDER_MAX, b"", True
                 file.seek(self._at)
-                return self._take(file.read())
+                return self._take(file.read(OLDER_MAX))
         except OSError:
             return []
 

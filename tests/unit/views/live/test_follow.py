@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -124,3 +125,25 @@ def test_the_first_look_begins_with_the_older_file(file: Path) -> None:
     assert tail.lines() == []
     add(file, b"three\n")
     assert tail.lines() == [b"three"]
+
+
+def test_of_an_older_file_that_has_no_end_only_the_end_is_read(file: Path) -> None:
+    older = file.with_name("lines.1")
+    with older.open("wb") as out:
+        out.truncate(1 << 40)  # all of it a hole
+    add(older, b"\nlast\n")
+    add(file, b"next\n")
+    assert Tail(str(file), first_max=sys.maxsize, older=str(older)).lines() == [b"last", b"next"]
+
+
+def test_what_is_left_of_a_line_is_dropped_where_the_older_file_is_not_read_on(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    older = file.with_name("lines.1")
+    tail = Tail(str(file), older=str(older))
+    add(file, b"one\nhalf")
+    assert tail.lines() == [b"one"]
+    add(file, b" a line\n" + b"two\n" * 10)
+    file.rename(older)
+    monkeypatch.setattr(follow, "OLDER_MAX", 6)
+    assert tail.lines() == [b"two"]
