@@ -149,19 +149,19 @@ HIDDEN = "rl_guard='{1}/hook/guard.sh' rl_as=settings rl_layouts=features; touch
 
 
 @pytest.mark.client
-@pytest.mark.parametrize("path", [SETTINGS, LOCAL])
 @pytest.mark.parametrize("command", [PWN, HIDDEN])
-def test_a_command_that_a_repository_brings_is_told_and_not_run(
-    real: Project, path: str, command: str
-) -> None:
-    mark = real.folder / "mark"
-    hook = {"type": "command", "command": command.format(mark, PACKAGE)}
-    events = {event: [{"hooks": [hook]}] for event in claude.EVENTS}
-    real.write(path, json.dumps({"hooks": events}))
+def test_a_command_that_a_repository_brings_is_told_and_not_run(real: Project, command: str) -> None:
+    marks = {path: real.folder / Path(path).name for path in (SETTINGS, LOCAL)}
+    for path, mark in marks.items():
+        hook = {"type": "command", "command": command.format(mark, PACKAGE)}
+        events = {event: [{"hooks": [hook]}] for event in claude.EVENTS}
+        real.write(path, json.dumps({"hooks": events}))
     _, ((level, told),) = live(real)
-    assert not mark.exists()
+    assert [mark for mark in marks.values() if mark.exists()] == []
     assert (level, "this was the package's own hook" in told) == ("fine", True)
-    assert "settings run another Stop hook: `" in real.run("doctor", "--no-live").out
+    told = real.run("doctor", "--no-live").out
+    for scope in ("project", "local"):
+        assert f"{scope} settings run another Stop hook: `" in told
 
 
 def test_a_package_that_nobody_installed_is_told_and_not_run(project: Project) -> None:

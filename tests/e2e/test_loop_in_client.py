@@ -123,14 +123,15 @@ def test_spec_runs_from_first_prompt_to_completion_in_the_terminal(
     assert outside.errors() == ""
 
 
-@pytest.mark.parametrize("mode", ["print", "terminal"])
-def test_25_continuations_in_one_turn_go_through(
-    looped: Callable[[dict[str, str]], Outside], mode: str
+@pytest.mark.parametrize(("mode", "count"), [("print", 10), ("terminal", 25)])
+def test_many_continuations_in_one_turn_go_through(
+    looped: Callable[[dict[str, str]], Outside], mode: str, count: int
 ) -> None:
     """With a tool call in each, the client's own cap of 8 does not bite (fact 24)."""
-    outside = looped(features(26))
+    total = count + 1
+    outside = looped(features(total))
     session = start(outside)
-    with ModelServer(feature_turns(1, 26)) as server:
+    with ModelServer(feature_turns(1, total)) as server:
         if mode == "print":
             run_print(
                 outside.home, outside.root, "begin", server,
@@ -140,9 +141,9 @@ def test_25_continuations_in_one_turn_go_through(
             options = {"session_id": session, "plugin_dirs": [plugin("ralphloop")]}
             with Terminal(outside.home, outside.root, server, **options) as terminal:
                 terminal.submit("begin")
-                terminal.wait_for("complete: 26/26 done", deadline_s=100)
+                terminal.wait_for(f"complete: {total}/{total} done", deadline_s=100)
     stops = [entry for entry in outside.journal() if entry["event"] == "stop"]
-    assert [entry["decision"] for entry in stops] == ["continue"] * 25 + ["allow"]
+    assert [entry["decision"] for entry in stops] == ["continue"] * count + ["allow"]
     assert len({entry["prompt"] for entry in stops}) == 1
     assert outside.loop["outcome"] == "complete"
 

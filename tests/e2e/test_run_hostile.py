@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import subprocess
+import time
 
 import pytest
 
@@ -175,10 +176,14 @@ def test_a_guardian_that_was_stopped_does_not_save_its_agent(client_home, projec
         stage.env()
         program = client_home.path / "bin/claude"
         program.unlink()
-        program.write_text("#!/bin/sh\nkill -STOP $PPID\nexec tail -f /dev/null\n")
+        # Its guardian says first that it has begun.
+        program.write_text("#!/bin/sh\nsleep 1\nkill -STOP $PPID\nexec tail -f /dev/null\n")
         program.chmod(0o755)
-        process = stage.start("--idle-timeout", "2s")
-        eventually(lambda: stage.events("session_end"), deadline_s=90)
-        stage.command("cancel", "demo")
+        process = stage.start()
+        eventually(lambda: stage.pids("tail"), deadline_s=60)
+        process.send_signal(signal.SIGINT)
+        time.sleep(1.0)  # two at once are one
+        process.send_signal(signal.SIGINT)
         process.communicate(timeout=90)
+        assert len(stage.events("session_end")) == 1
         eventually(lambda: not stage.processes())

@@ -120,56 +120,56 @@ def test_plugin_without_the_right_to_execute_in_a_folder_with_spaces(
 
 
 def test_status_pause_resume_report_and_cancel_speak_for_this_sessions_loop(
-    talk: Callable[..., Talk],
+    client_home: ClientHome, project: ProjectFactory
 ) -> None:
-    one = talk(checked(feature(1), feature(2)))
-    one.say("/ralphloop:start", text("These wait for you."))
-    one.outside.ralphloop("approve", "--yes")
-    _, requests = one.say("/ralphloop:pause", text("It rests."))
-    assert any("demo is paused" in said for said in requests[0].new_texts)
-    assert one.ending == ("paused", "interrupted")
-    _, requests = one.say("/ralphloop:status demo", text("So it is."))
-    assert any("0/2" in said and "paused" in said for said in requests[0].new_texts)
-    assert len(requests) == 1
-    _, requests = one.say("/ralphloop:resume", text("On I go."), *absolute(one, [*work(1), *work(2)]))
-    assert any("goes on" in said for said in requests[0].new_texts)
-    assert one.ending == ("ended", "complete")
-    _, requests = one.say("/ralphloop:report", text("There."))
-    assert any(re.search(r"F1.*proven", said) for said in requests[0].new_texts)
-    _, requests = one.say("/ralphloop:cancel", text("There."))
-    assert any("is complete already; nothing to cancel" in said for said in requests[0].new_texts)
-
-
-@pytest.mark.parametrize(
-    ("typed", "ending"),
-    [
-        ("/ralphloop:cancel", ("ended", "cancelled")),
-        ("/ralphloop:pause", ("paused", "interrupted")),
-        ("/ralphloop:status", ("ended", "complete")),
-    ],
-)
-def test_command_typed_in_mid_loop_is_heard_at_the_next_stop(
-    client_home: ClientHome, project: ProjectFactory, typed: str, ending: tuple[str, str]
-) -> None:
-    """The client keeps what is typed in a queue until a turn ends, and a loop is one long turn."""
-    root = project(checked(feature(1), feature(2)))
+    """The client keeps what is typed in a queue until a turn ends, and a loop is one long turn: what comes
+    in the middle of it is heard at the next stop."""
+    root = project(checked(feature(1), feature(2), feature(3)))
     outside = Outside(client_home, root)
     outside.ralphloop("approve", "--yes")
-    typed_it = threading.Event()
+    looked, paused, cancelled = (threading.Event() for _ in range(3))
     script = [
-        bash("touch made-1; ralphloop done F1").held(typed_it), text("F1 is made."), text("So it is."),
-        bash("touch made-2; ralphloop done F2"), text("F2 is made."),
+        bash("touch made-1; ralphloop done F1").held(looked), text("F1 is made."), text("So it is."),
+        bash("touch made-2; ralphloop done F2").held(paused), text("F2 is made."), text("It rests."),
+        text("So it is."), text("On I go."), bash("ls").held(cancelled), text("I looked around."),
+        text("It is over."), text("There."), text("There."),
     ]  # fmt: skip
     with (
         ModelServer(script, default="Hm.") as server,
         Terminal(client_home, root, server, plugin_dirs=[plugin("ralphloop")]) as terminal,
     ):
+
+        def type_within(turn: threading.Event, request: int, typed: str) -> None:
+            server.wait_for_requests(request)
+            terminal.submit(typed)
+            turn.set()
+
+        def is_told(request: int, typed: str, *, telling: str) -> None:
+            """The model is told so with its request of this number, which what was typed has made."""
+            said = server.wait_for_requests(request)[request - 1].new_texts
+            assert any(re.search(telling, one, re.DOTALL) for one in said), (typed, said)
+
         terminal.submit("/ralphloop:start")
-        server.wait_for_requests(1)
-        terminal.submit(typed)
-        typed_it.set()
-        terminal.wait_for(lambda _: (outside.loop["state"], outside.loop["outcome"]) == ending)
-    assert json.loads((root / ".ralph/loops/demo/feature_list.json").read_text())["features"][0]["passes"]
+        type_within(looked, 1, "/ralphloop:status")
+        is_told(3, "/ralphloop:status", telling="1/3")
+        type_within(paused, 4, "/ralphloop:pause")
+        is_told(6, "/ralphloop:pause", telling="demo is paused")
+        assert (outside.loop["state"], outside.loop["outcome"]) == ("paused", "interrupted")
+        terminal.submit("/ralphloop:status demo")
+        is_told(7, "/ralphloop:status demo", telling="paused.*2/3|2/3.*paused")
+        terminal.submit("/ralphloop:resume")
+        is_told(8, "/ralphloop:resume", telling="goes on")
+        type_within(cancelled, 9, "/ralphloop:cancel")
+        is_told(11, "/ralphloop:cancel", telling="demo is cancelled")
+        assert (outside.loop["state"], outside.loop["outcome"]) == ("ended", "cancelled")
+        terminal.submit("/ralphloop:report")
+        is_told(12, "/ralphloop:report", telling="F1[^\n]*proven")
+        terminal.submit("/ralphloop:cancel")
+        is_told(13, "/ralphloop:cancel", telling="is cancelled already; nothing to cancel")
+        terminal.wait_for(lambda _: terminal.input_text() is not None)
+    assert len(server.main_requests) == 13
+    listed = json.loads((root / ".ralph/loops/demo/feature_list.json").read_text())["features"]
+    assert [one["passes"] for one in listed] == [True, True, False]
     assert outside.errors() == ""
 
 

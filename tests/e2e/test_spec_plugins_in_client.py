@@ -124,26 +124,7 @@ def said(requests: list[ModelRequest], fragment: str) -> list[int]:
 
 @KINDS
 def test_implement_runs_five_tasks_to_the_end(spec: Callable[..., Spec], kind: Kind) -> None:
-    """One group at once, and one claim that its check refuses."""
-    one = spec(kind)
-    lie = [bash(f"ralphloop done {kind.ids[3]}"), text("That is made.")]
-    one.outside.ralphloop("approve", "--yes")
-    run, requests = one.type(
-        "implement --max-task-iterations 4", *one.work(1), *one.work(2, 3), *lie, *one.work(4), *one.work(5)
-    )
-    assert run.result["permission_denials"] == []
-    assert said(requests, f"{kind.ids[0]}{kind.mark} Make file 1")[0] == 0
-    assert said(requests, "These 2 tasks are marked [P]")
-    assert said(requests, f"{kind.ids[3]} is not done: `{check(4)}` exited with 2")
-    assert (one.outside.loop["state"], one.outside.loop["outcome"]) == ("ended", "complete")
-    assert one.outside.loop["owner"] == one.session
-    assert one.boxes() == "xxxxx"
-    assert (one.state["taskIndex"], one.state["totalTasks"]) == (5, 5)
-
-
-@KINDS
-def test_group_is_handed_to_the_plugins_own_agents(spec: Callable[..., Spec], kind: Kind) -> None:
-    """Two executors at once, each makes its file; the one that leads claims for both."""
+    """One group by two of the plugin's own agents at once, and one claim that its check refuses."""
     one = spec(kind)
     one.outside.ralphloop("approve", "--yes")
 
@@ -156,9 +137,10 @@ def test_group_is_handed_to_the_plugins_own_agents(spec: Callable[..., Spec], ki
         "Agent", description="b", prompt="FILE 3", subagent_type=f"{kind.name}:spec-executor"
     )
     claims = [bash(f"ralphloop done {kind.ids[1]}; ralphloop done {kind.ids[2]}"), text("Both are made.")]
+    lie = [bash(f"ralphloop done {kind.ids[3]}"), text("That is made.")]
 
     script = iter([*one.work(1), hand_out])
-    rest = iter([*claims, *one.work(4), *one.work(5)])
+    rest = iter([*claims, *lie, *one.work(4), *one.work(5)])
 
     def play(request: ModelRequest) -> Reply:
         planned = next(script, None)
@@ -170,22 +152,27 @@ def test_group_is_handed_to_the_plugins_own_agents(spec: Callable[..., Spec], ki
 
     with ModelServer(play, subagents=executor) as server:
         run = run_print(
-            one.home, one.root, f"/{kind.name}:implement", server,
+            one.home, one.root, f"/{kind.name}:implement --max-task-iterations 4", server,
             plugin_dirs=[plugin(kind.name)], permission_mode="acceptEdits", session_id=one.session,
             timeout_s=90,
         )  # fmt: skip
+    requests = server.main_requests
     assert run.result["permission_denials"] == []
-    assert one.boxes() == "xxxxx", [request.new_texts for request in server.main_requests]
-    assert one.outside.loop["outcome"] == "complete"
+    assert one.boxes() == "xxxxx", [request.new_texts for request in requests]
+    assert said(requests, f"{kind.ids[0]}{kind.mark} Make file 1")[0] == 0
+    assert said(requests, "These 2 tasks are marked [P]")
+    assert said(requests, f"{kind.ids[3]} is not done: `{check(4)}` exited with 2")
+    assert (one.outside.loop["state"], one.outside.loop["outcome"]) == ("ended", "complete")
+    assert one.outside.loop["owner"] == one.session
+    assert (one.state["taskIndex"], one.state["totalTasks"]) == (5, 5)
     assert one.outside.errors() == ""
 
 
-@KINDS
-def test_unapproved_checks_are_shown_and_allowed_by_typing(spec: Callable[..., Spec], kind: Kind) -> None:
-    one = spec(kind)
+def test_unapproved_checks_are_shown_and_allowed_by_typing(spec: Callable[..., Spec]) -> None:
+    one = spec(SPECUM)
     typed = f"approve {digest([check(number) for number in range(1, 6)])}"
     _, requests = one.type("implement", *one.work(1), *one.work(2, 3))
-    assert said(requests[:1], f"/{kind.name}:{typed}") == [0]
+    assert said(requests[:1], f"/ralph-specum:{typed}") == [0]
     assert said(requests[:1], check(5)) == [0]
     assert one.outside.loop["outcome"] == "stalled"
     assert json.loads(one.outside.ralphloop("evidence", "--json"))["evidence"] == []
@@ -198,8 +185,7 @@ def test_unapproved_checks_are_shown_and_allowed_by_typing(spec: Callable[..., S
     assert {entry["command"] for entry in evidence if entry["green"]} == {check(n) for n in range(1, 6)}
 
 
-@KINDS
-@pytest.mark.parametrize("typed", ["approve", "cancel"])
+@pytest.mark.parametrize(("kind", "typed"), [(SPECKIT, "approve"), (SPECUM, "cancel")])
 def test_command_typed_in_mid_loop_is_heard_at_the_next_stop(
     spec: Callable[..., Spec], kind: Kind, typed: str
 ) -> None:
@@ -248,15 +234,14 @@ def test_question_is_answered_by_typing(spec: Callable[..., Spec]) -> None:
     assert one.outside.loop["outcome"] == "complete"
 
 
-@KINDS
-def test_cancel_removes_the_state_and_keeps_the_spec(spec: Callable[..., Spec], kind: Kind) -> None:
-    one = spec(kind, **{f"{kind.folder}/.progress.md": "# What was done\n"})
+def test_cancel_removes_the_state_and_keeps_the_spec(spec: Callable[..., Spec]) -> None:
+    one = spec(SPECKIT, **{f"{SPECKIT.folder}/.progress.md": "# What was done\n"})
     one.outside.ralphloop("approve", "--yes")
     one.type("implement", *one.work(1), bash("sleep 0"), text("On with it."))
-    assert (one.folder / kind.state).exists()
+    assert (one.folder / SPECKIT.state).exists()
     _, requests = one.type("cancel", text("It is over."))
     assert len(requests) == 1
-    assert not (one.folder / kind.state).exists()
+    assert not (one.folder / SPECKIT.state).exists()
     assert (one.folder / ".progress.md").read_text().startswith("# What was done\n")
     assert one.boxes() == "x    "
     assert one.outside.loop["outcome"] == "cancelled"
@@ -268,9 +253,6 @@ def test_cancel_removes_the_state_and_keeps_the_spec(spec: Callable[..., Spec], 
     ("kind", "prompt", "told"),
     [
         (SPECUM, "new ../up A goal", "cannot be a spec's name"),
-        (SPECUM, "switch a/b", "ralphloop: "),
-        (SPECUM, "switch nowhere", "ralphloop: "),
-        (SPECKIT, "switch ../up", "ralphloop: "),
         (SPECKIT, "implement --max-task-iterations many", "is not a whole number above zero"),
     ],
 )  # fmt: skip

@@ -5,16 +5,20 @@ from __future__ import annotations
 import os
 import signal
 import time
+from contextlib import ExitStack
 
 import pytest
 
-from hook.harness import LoopProject, task_id
+from hook.conftest import ProjectFactory
+from hook.harness import LAYOUTS, LoopProject, task_id
 from hook.lines import error_line, tool_line
-from hook.waiting import HOUR, LATER, LIMITED, Waiting, attended
+from hook.waiting import HOUR, LATER, Waiting, attended
 from ralphloop.agents.stamp import moment
 from ralphloop.views import terminal
 from ralphloop.views.snapshot import view_of
 
+# Long enough for three hooks to be there before the first is over.
+TOGETHER = {**LATER, "last_assistant_message": "API Error: 429 · try again in 8 seconds"}
 DOWN = {"error": "server_error", "last_assistant_message": "API Error: 529 Overloaded."}
 
 
@@ -22,33 +26,47 @@ def events(project: LoopProject) -> list[str]:
     return [entry["event"] for entry in project.journal()]
 
 
-def test_the_session_is_woken_at_the_reset_in_the_same_iteration(armed: LoopProject) -> None:
-    attended(armed).turn()
-    armed.add_lines(error_line("API Error: 429 rate_limit_error"))
-    before = armed.loop()
-    with Waiting(armed, **LATER) as hook:
-        hook.settled()
-        loop = armed.loop()
-        assert (loop["state"], loop["outcome"]) == ("paused", "rate_limited")
-        told = hook.wakes()
-    assert time.time() >= loop["resume_at"]
-    assert "An API error ended your last turn" in told
-    assert task_id(armed.layout, 1) in told
-    after = armed.loop()
-    assert (after["state"], after["outcome"], after["wake"]) == ("running", None, "")
-    assert after["iteration"] == before["iteration"] == 2
-    assert events(armed)[-2:] == ["stop_failure", "wake"]
+@pytest.fixture
+def each_armed(project: ProjectFactory) -> list[LoopProject]:
+    """A project of each layout, so that one wait does for all of them."""
+    found = [project(layout) for layout in LAYOUTS]
+    for one in found:
+        one.arm()
+        attended(one).turn()
+    return found
 
 
-def test_after_the_wake_the_next_stop_goes_on(armed: LoopProject) -> None:
-    attended(armed).turn()
-    armed.add_lines(error_line("API Error: 429 rate_limit_error"))
-    with Waiting(armed, **LIMITED) as hook:
-        hook.wakes()
-    armed.new_prompt()
-    assert armed.send("UserPromptSubmit", prompt="<task-notification>\n<summary>Stop hook feedback").silent
-    assert armed.turn(stop_hook_active=True).blocks
-    assert (armed.loop()["iteration"], armed.loop()["failures"]) == (3, 0)
+def test_the_session_is_woken_at_the_reset_in_the_same_iteration(each_armed: list[LoopProject]) -> None:
+    for one in each_armed:
+        one.add_lines(error_line("API Error: 429 rate_limit_error"))
+    before = [one.loop()["iteration"] for one in each_armed]
+    with ExitStack() as stack:
+        hooks = [stack.enter_context(Waiting(one, **TOGETHER)) for one in each_armed]
+        for hook in hooks:
+            loop = hook.settled().project.loop()
+            assert (loop["state"], loop["outcome"]) == ("paused", "rate_limited")
+        due = [one.loop()["resume_at"] for one in each_armed]
+        for hook, resume_at in zip(hooks, due, strict=True):
+            told = hook.wakes()
+            (woken,) = [entry for entry in hook.project.journal() if entry["event"] == "wake"]
+            assert (moment(woken["at"]) or 0.0) >= resume_at - 0.001  # which is told in thousandths
+            assert "An API error ended your last turn" in told
+            assert task_id(hook.project.layout, 1) in told
+    for one in each_armed:
+        after = one.loop()
+        assert (after["state"], after["outcome"], after["wake"]) == ("running", None, "")
+        assert events(one)[-2:] == ["stop_failure", "wake"]
+    assert [one.loop()["iteration"] for one in each_armed] == before == [2, 2, 2]
+    for one in each_armed:
+        goes_on(one)
+
+
+def goes_on(project: LoopProject) -> None:
+    """After the wake the next stop is as any other."""
+    project.new_prompt()
+    assert project.send("UserPromptSubmit", prompt="<task-notification>\n<summary>Stop hook feedback").silent
+    assert project.turn(stop_hook_active=True).blocks
+    assert (project.loop()["iteration"], project.loop()["failures"]) == (3, 0)
 
 
 def test_what_the_hook_says_of_itself_is_what_status_shows(features: LoopProject) -> None:
@@ -113,13 +131,15 @@ def test_a_machine_that_slept_past_the_time_wakes_the_session_late(features: Loo
     assert features.journal()[-1]["late_s"] > 1.0
 
 
-def test_a_list_that_cannot_be_read_does_not_keep_the_session_asleep(armed: LoopProject) -> None:
-    attended(armed).turn()
-    with Waiting(armed, **LATER) as hook:
-        hook.settled()
-        for file in armed.folder.iterdir():
-            file.write_text("{")
-        assert hook.wakes().startswith("An API error ended your last turn")
+def test_a_list_that_cannot_be_read_does_not_keep_the_session_asleep(each_armed: list[LoopProject]) -> None:
+    with ExitStack() as stack:
+        hooks = [stack.enter_context(Waiting(one, **TOGETHER)) for one in each_armed]
+        for hook in hooks:
+            hook.settled()
+            for file in hook.project.folder.iterdir():
+                file.write_text("{")
+        for hook in hooks:
+            assert hook.wakes().startswith("An API error ended your last turn")
 
 
 @pytest.mark.parametrize("error", ["authentication_failed", "billing_error", "invalid_request"])

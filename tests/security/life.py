@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -9,11 +10,16 @@ from e2e.checking import LIST, begin, change, claim, task
 from e2e.cli_project import SESSION, Project
 from e2e.notifying import RECORD, at_work, hook, settle
 from fakes.patience import eventually
-from ralphloop.cli.main import COMMANDS
+from ralphloop.store.files import age_s
+from ralphloop.store.tasks import YOUNG_S
 
 AGENT = {"CLAUDECODE": "1", "CLAUDE_CODE_SESSION_ID": SESSION}
-# A client that starts and says nothing at all: enough for every file that a supervisor writes.
-MUTE_CLIENT = '#!/bin/sh\n[ "$1" = --version ] && echo "2.1.325 (Claude Code)"\nexit 0\n'
+# A client whose login is refused: one session, enough for every file that a supervisor writes.
+REFUSED = '{"type": "result", "is_error": true, "api_error_status": 401, "result": "Please run /login"}'
+CLIENT = f"""#!/bin/sh
+[ "$1" = --version ] && {{ echo "2.1.325 (Claude Code)"; exit; }}
+echo '{REFUSED}'
+"""
 CLEAR = "clear-text-of-a-variable-7f3a"
 SECRETS = {
     "SHOP_API_KEY": "first-" + CLEAR,
@@ -29,12 +35,11 @@ def live(project: Project, env: Mapping[str, str] | None = None) -> None:
     """Begin, check, refuse, prove, restore, ask, vouch, pause, drive, end, install, report."""
     env = env or {}
     project.program("notify-send", RECORD)
-    project.program("claude", MUTE_CLIENT)
+    project.program("claude", CLIENT)
     settle(project, 'notify = ["desktop"]\nnotify_on = ["end", "person"]\n')
     project.write("check.sh", "env; test -f made-$1\n")
     checks = [task(f"F{n}", f"sh check.sh {n}") for n in (1, 2, 3)]
-    if "record" in COMMANDS:
-        project.run("record", "on", env=env)
+    project.run("record", "on", env=env)
     begin(project, *checks, task("F4"), task("F5"), protect=["check.sh"])
     hook(project, env=env)
     _work(project, env)
@@ -82,9 +87,11 @@ def _talk(project: Project, env: Mapping[str, str]) -> None:
 
 
 def _drive(project: Project, env: Mapping[str, str]) -> None:
-    quick = {"RALPHLOOP_BACKOFF": "1s", "IS_SANDBOX": "1"}
     project.run("pause", "shop", env=env)
-    project.run("run", "shop", "--yes", "--adopt", env={**env, **quick})
+    listed = str(project.root / LIST)
+    eventually(lambda: age_s(listed, time.time()) > YOUNG_S)  # a younger one leaves no cursor
+    done = project.run("run", "shop", "--yes", "--adopt", env={**env, "IS_SANDBOX": "1"})
+    assert "Please run /login" in done.out, done
 
 
 def written(project: Project) -> Iterator[Path]:

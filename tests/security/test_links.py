@@ -13,28 +13,28 @@ import pytest
 
 from e2e.checking import begin, claim, task
 from e2e.cli_project import SESSION, Project
-from ralphloop.cli.main import COMMANDS
 from security.life import AGENT, texts
 
 OUTSIDE = "words-from-outside-the-project"
 TEXT = f'{{"{OUTSIDE}": "{OUTSIDE}", "question": "{OUTSIDE}", "event": "stop", "at": "{OUTSIDE}"}}\n'
 TOML = f'{OUTSIDE} = "{OUTSIDE}"\n'
 RUN = ".ralph/run/@"  # the loop's own folder
-FILES = [
-    ".ralph/loops/shop/feature_list.json", ".ralph/loops/shop/progress.txt",
-    ".ralph/loops/shop/RALPH_PROMPT.md", ".ralph/config.toml", ".ralph/run/.gitignore",
-    ".claude/settings.json", f"{RUN}/journal.jsonl", f"{RUN}/journal.1.jsonl", f"{RUN}/hook.log",
-    f"{RUN}/loop.json", f"{RUN}/ledger.json", f"{RUN}/run.log", f"{RUN}/evidence/0001-F1.json", "check.sh",
+# Those that stand together change nothing in what a stop or a command comes to, and no two of them are read
+# or written by the same few lines: one cannot hide the other.
+PLACES = [
+    [".ralph/loops/shop/feature_list.json"],
+    [".ralph/config.toml"],
+    [".ralph/loops/shop/progress.txt", ".claude/settings.json", f"{RUN}/journal.jsonl", f"{RUN}/loop.json",
+     f"{RUN}/evidence/0001-F1.json"],
+    [".ralph/loops/shop/RALPH_PROMPT.md", f"{RUN}/journal.1.jsonl", f"{RUN}/ledger.json", "check.sh"],
+    [".ralph/run/.gitignore", f"{RUN}/hook.log", f"{RUN}/run.log", f"{RUN}/evidence"],
+    [f"{RUN}/rejected", ".claude"],
+    [".ralph"], [".ralph/loops"], [".ralph/loops/shop"], [".ralph/run"], [RUN],
 ]  # fmt: skip
-FOLDERS = [
-    ".ralph", ".ralph/loops", ".ralph/loops/shop", ".ralph/run", RUN, f"{RUN}/evidence", f"{RUN}/rejected",
-    ".claude",
+SPEC_PLACES = [
+    ["specs/.current-spec"], ["specs/login/.ralph-state.json"], ["specs/login/tasks.md"],
+    ["specs/login/.progress.md", ".claude/ralph-specum.local.md"], ["specs"], ["specs/login"], [".claude"],
 ]  # fmt: skip
-SPEC_FILES = [
-    "specs/.current-spec", "specs/login/.ralph-state.json", "specs/login/tasks.md",
-    "specs/login/.progress.md", ".claude/ralph-specum.local.md",
-]  # fmt: skip
-SPEC_FOLDERS = ["specs", "specs/login", ".claude"]
 EVENT = "../stop.json"
 BY_AGENT = [["done", "F2"], ["ask", "F3", "well?"]]
 BY_PERSON = [
@@ -63,17 +63,22 @@ def project(tmp_path: Path) -> Project:
     project = Project(tmp_path)
     project.write("check.sh", "test -f made-$1\n")
     project.write("made-1", "")
-    if "record" in COMMANDS:
-        project.fine("record", "on")
+    project.fine("record", "on")
     return project
 
 
-def swap(project: Project, place: str) -> Path:
-    """Put a link in its place that leads to what looks just like it, outside."""
+def swap(project: Project, *places: str) -> Path:
+    """Put a link in each place that leads to what looks just like it, in a folder outside."""
+    outside = project.folder / "outside"
+    outside.mkdir()
     runs = [path.name for path in (project.root / ".ralph/run").glob("*-*")]
-    path = project.root / place.replace("@", runs[0] if runs else "none")
-    outside = project.folder / "outside" / path.name
-    outside.parent.mkdir()
+    for place in places:
+        path = project.root / place.replace("@", runs[0] if runs else "none")
+        _link(path, outside / path.name)
+    return outside
+
+
+def _link(path: Path, outside: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.is_dir():
         path.rename(outside)
@@ -83,7 +88,6 @@ def swap(project: Project, place: str) -> Path:
         outside.write_text(TOML if path.suffix == ".toml" else TEXT, encoding="utf-8")
         path.unlink(missing_ok=True)
     path.symlink_to(outside)
-    return outside.parent
 
 
 def contents(folder: Path) -> dict[str, str]:
@@ -101,7 +105,7 @@ def live_on(project: Project) -> str:
     turns = [(AGENT, words) for words in BY_AGENT] + [({}, words) for words in BY_PERSON]
     done = subprocess.run(
         [sys.executable, "-c", IN_TURN],
-        input=json.dumps([turn for turn in turns if turn[1][0] in COMMANDS]),
+        input=json.dumps(turns),
         env=project.env(), cwd=project.root, capture_output=True, text=True, timeout=100, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -118,12 +122,12 @@ def _is_outside(project: Project, path: Path) -> bool:
     return os.path.realpath(path).startswith(str(project.folder / "outside"))
 
 
-@pytest.mark.parametrize("place", [*FILES, *FOLDERS])
-def test_a_link_in_the_place_of_a_loops_file_leads_nobody_out(project: Project, place: str) -> None:
+@pytest.mark.parametrize("places", PLACES, ids=" ".join)
+def test_a_link_in_the_place_of_a_loops_file_leads_nobody_out(project: Project, places: list[str]) -> None:
     begin(project, task("F1", "sh check.sh 1"), task("F2", "sh check.sh 2"), task("F3"), protect=["check.sh"])
     claim(project, "F1", "F2")
     project.stop()
-    outside = swap(project, place)
+    outside = swap(project, *places)
     before = contents(outside)
     said = live_on(project)
     assert contents(outside) == before
@@ -131,12 +135,12 @@ def test_a_link_in_the_place_of_a_loops_file_leads_nobody_out(project: Project, 
     assert kept_of_ours(project) == []
 
 
-@pytest.mark.parametrize("place", [*SPEC_FILES, *SPEC_FOLDERS])
-def test_nor_one_in_the_place_of_a_specs_file(project: Project, place: str) -> None:
+@pytest.mark.parametrize("places", SPEC_PLACES, ids=" ".join)
+def test_nor_one_in_the_place_of_a_specs_file(project: Project, places: list[str]) -> None:
     project.spec(tasks="- [ ] F1 Form\n  - **Verify**: `sh check.sh 1`\n- [ ] F2 Check\n- [ ] F3 Errors\n")
     assert project.run("start", "login", "--session", SESSION, "--yes").code == 0
     project.stop()
-    outside = swap(project, place)
+    outside = swap(project, *places)
     before = contents(outside)
     said = live_on(project)
     assert contents(outside) == before

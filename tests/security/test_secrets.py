@@ -10,7 +10,6 @@ from e2e.checking import begin, claim, task
 from e2e.cli_project import Project
 from e2e.notifying import RECORD, hook, settle, wait_until_told
 from hook.lines import text_line, tool_line
-from ralphloop.cli.main import COMMANDS
 from security.hostile import transcript
 from security.life import AGENT, CLEAR, SECRETS, live, texts
 
@@ -31,8 +30,7 @@ def spoken(tmp_path_factory: pytest.TempPathFactory) -> Project:
     project = Project(tmp_path_factory.mktemp("spoken"))
     project.program("notify-send", RECORD)
     settle(project, 'notify = ["desktop"]\nnotify_on = ["end", "person"]\n')
-    if "record" in COMMANDS:
-        project.fine("record", "on")
+    project.fine("record", "on")
     begin(project, task("F1", f"echo {SHAPED[:6]}''{SHAPED[6:]}; exit 1"), task("F2"))
     said = f"The key is {SHAPED} and {SECRETS['DB_PASSWORD']}."
     path = transcript(project, [text_line(said), tool_line("Bash", {"command": f"curl -H {SHAPED}"})])
@@ -75,8 +73,6 @@ def test_nothing_keeps_what_the_agent_read_aloud(spoken: Project) -> None:
     ids=" ".join,
 )  # fmt: skip
 def test_nothing_shows_it(spoken: Project, words: list[str]) -> None:
-    if words[0] not in COMMANDS:
-        pytest.skip(f"there is no command {words[0]}")
     done = spoken.run(*words, env=SECRETS)
     assert done.out, done
     assert SHAPED not in done.out + done.err

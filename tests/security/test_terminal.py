@@ -22,7 +22,7 @@ from security.hostile import (
     obeyed,
     transcript,
 )
-from security.life import AGENT, MUTE_CLIENT
+from security.life import AGENT, CLIENT
 
 SAYS = f"printf %s {shlex.quote(EVIL)}"
 OWNER = "o" + EVIL
@@ -72,7 +72,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
     folder.mkdir()
     found = Project(folder)
     found.program("notify-send", RECORD)
-    found.program("claude", MUTE_CLIENT)
+    found.program("claude", CLIENT)
     settle(found, 'notify = ["desktop"]\n')
     branch(found)
     tasks = [
@@ -82,8 +82,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
     ]
     path = hostile_list(found, NAME, *tasks)
     hostile_list(found, "other" + NAME, hostile_task("F1", SAYS))
-    if "record" in COMMANDS:
-        found.run("record", "on")
+    found.run("record", "on")
     begun = found.run("start", NAME, "--session", OWNER, "--yes")
     assert begun.code == 0, begun
     for made in (False, True):
@@ -99,7 +98,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
 
 
 def test_every_command_is_looked_at() -> None:
-    assert set(COMMANDS) <= set(WAYS)
+    assert set(COMMANDS) == set(WAYS)
 
 
 def test_the_texts_are_there_to_be_shown(project: Project) -> None:
@@ -109,7 +108,7 @@ def test_the_texts_are_there_to_be_shown(project: Project) -> None:
     assert len(json.loads(project.fine("evidence", "--json"))["evidence"]) >= 2
 
 
-@pytest.mark.parametrize("command", [name for name in WAYS if name in COMMANDS])
+@pytest.mark.parametrize("command", WAYS)
 def test_nothing_that_a_terminal_obeys_is_printed(project: Project, command: str) -> None:
     said = {}
     for words in WAYS[command]:
