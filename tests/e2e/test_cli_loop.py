@@ -93,12 +93,38 @@ def test_a_list_whose_cancel_was_killed_can_be_started_again(project: Project, s
     assert project.stop(session) is not None
 
 
+def test_of_two_starts_at_once_one_gets_the_list(project: Project) -> None:
+    project.new("shop")
+    for _ in range(4):
+        running = [
+            subprocess.Popen(
+                project.argv("start", "shop", "--session", session),
+                cwd=project.root, env=project.env(), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            )
+            for session in (SESSION, OTHER)
+        ]  # fmt: skip
+        told = [process.communicate(timeout=60)[1].decode() for process in running]
+        codes = [process.returncode for process in running]
+        assert sorted(codes) == [0, 1], told
+        assert "is under way already" in told[codes.index(1)]
+        (owned,) = project.home.rglob("@ralph/owned/*.json")
+        assert owned.stem == (SESSION, OTHER)[codes.index(0)]
+        project.fine("cancel", "shop")
+
+
 def test_a_session_whose_cancel_was_killed_can_take_another_loop_over(project: Project) -> None:
     project.begin("other", session=OTHER)
     project.begin()
     record = half_end(project)
     project.fine("resume", "other", "--adopt", "--session", SESSION)
     assert json.loads(record.read_text())["name"] == "other"
+
+
+def test_a_loop_whose_cancel_was_killed_is_not_in_the_way_of_another(project: Project) -> None:
+    project.begin("other", session=OTHER)
+    project.begin()
+    half_end(project)
+    assert "other is paused" in project.fine("pause")
 
 
 def test_a_second_cancel_brings_it_to_rest(project: Project) -> None:

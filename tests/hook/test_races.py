@@ -246,7 +246,7 @@ def test_a_shelf_locked_past_the_deadline_lets_the_stop_through(
     finally:
         held.release()
     assert said == {"continue": True, "systemMessage": said["systemMessage"]}
-    assert "other stops kept the project's lock" in said["systemMessage"]
+    assert "others were at work here for too long" in said["systemMessage"]
     assert json.loads(stop_here(any_project))["decision"] == "block"
 
 

@@ -84,7 +84,8 @@ def pick(place: Here, name: str | None, *, ended: bool = True) -> LoopFiles:
     """The loop that a command is about; `ended` also takes one that is over if none is under way."""
     if name is not None:
         return _named(place, name)
-    running = place.loops(*UNDER_WAY)
+    found = place.loops(*UNDER_WAY)
+    running = [loop for loop in found if not loop.is_over] or found
     if len(running) == 1:
         return running[0]
     if running:

@@ -81,7 +81,7 @@ def _must_be_free(root: str, name: str) -> str:
     folder = os.path.join(root, ".ralph", "loops", name)
     if not files.inside(os.path.join(root, ".ralph"), root) or not files.inside(folder, root):
         raise UserError(
-            f"a link leads {os.path.dirname(folder)} out of the project; put a folder in its place."
+            f"{folder} would lie outside of the project, because of a link; remove the link first."
         )
     if os.path.lexists(folder):
         raise UserError(f"{folder} exists already; choose another name, or `ralphloop start {name}`.")

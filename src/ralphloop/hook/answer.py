@@ -49,7 +49,7 @@ def _respond(
     except OSError as error:
         return wire.notice("ralphloop: cannot write (%s), so the stop is allowed." % error), ""
     except BusyError:
-        return wire.notice("ralphloop: other stops kept the project's lock, so this one is allowed."), ""
+        return wire.notice("ralphloop: others were at work here for too long, so the stop is allowed."), ""
     if decided is None:
         return "", ""
     decision, loop = decided

@@ -70,12 +70,19 @@ class Verdict(NamedTuple):
     trouble: Trouble = Trouble()
 
 
-def masked(session: Session, hide: Callable[[str], str]) -> Session:
-    """What the client said, as it may be kept and shown."""
-    ending, result = session.ending, session.result
+def masked(session: Session, hide: Callable[[str], str], *, now: float) -> Session:
+    """What the client said, as it may be kept and shown; when a limit is lifted is read before."""
+    ending, result, resets_at = session.ending, session.result, session.resets_at
     if result is not None:
+        if resets_at is None and result.is_error:
+            resets_at = limit.resume_at(_said(result), now=now, margin_s=0.0)
         result = result._replace(text=hide(result.text), errors=tuple(map(hide, result.errors)))
-    return session._replace(ending=ending._replace(stderr=hide(ending.stderr)), result=result)
+    ending = ending._replace(stderr=hide(ending.stderr))
+    return session._replace(ending=ending, result=result, resets_at=resets_at)
+
+
+def _said(result: Result) -> str:
+    return result.text or "; ".join(result.errors) or result.terminal_reason or result.subtype
 
 
 INTERRUPTED_BY_PERSON = Verdict(END, "paused by the person", outcome=INTERRUPTED)
@@ -124,7 +131,7 @@ def _of_itself(session: Session, trouble: Trouble, pace: Pace, now: float) -> Ve
 
 
 def _failed(result: Result, resets_at: float | None, *, trouble: Trouble, pace: Pace, now: float) -> Verdict:
-    said = line(result.text or "; ".join(result.errors) or result.terminal_reason or result.subtype)
+    said = line(_said(result))
     status = result.api_error_status
     if result.subtype == "error_max_budget_usd" or result.terminal_reason == "budget_exhausted":
         return Verdict(END, "the dollars of this loop are used up", outcome=BUDGET)

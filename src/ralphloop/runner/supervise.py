@@ -77,7 +77,7 @@ class Supervisor:
         self._holder.number += 1
         self._say(supervisor.WORKING, session=begun.session, model=begun.model, task=begun.task)
         began = time.monotonic()
-        session = judge.masked(self._watch(begun), self._hide)
+        session = judge.masked(self._watch(begun), self._hide, now=time.time())
         self._around.commit()
         state = self._custody.state()
         session = session._replace(stops=state.stops, handed_over=state.handed_over)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+from ralphloop import system as os
 from ralphloop.domain.ledger import Ledger, name_tasks, settle
 from ralphloop.domain.limits import iteration_limit
 from ralphloop.domain.model import ARMED, FINAL, OPEN, PAUSED, RUNNING, SET_ASIDE, Limits, LoopState
@@ -50,13 +51,13 @@ def _on_list(source: Source | Record, here: Shelf) -> Iterator[Record]:
             yield record
 
 
-def _make_room(record: Record, here: Shelf) -> None:
-    """Neither its list nor its session may have another loop."""
+def _make_room(record: Record, here: Shelf, *, but: str = "") -> None:
+    """Neither its list nor its session may have another loop, `but` for the one that is taken up again."""
     found = [*_on_list(record, here)]
     mine = here.owned_by(record.session) if record.session is not None else None
     if mine is not None:
         found.insert(0, mine)
-    for other in {other.id: other for other in found if other.id != record.id}.values():
+    for other in {other.id: other for other in found if other.id != but}.values():
         if not _put_away(other, here):
             raise TakenError(other)
 
@@ -65,9 +66,10 @@ def _put_away(record: Record, here: Shelf) -> bool:
     """Whether the loop is over; if its end was killed half-way or found the shelf busy, its record moves now.
     Call it under the shelf's lock."""
     loop = LoopFiles(record, here)
-    if loop.is_over:
+    is_over = loop.is_over  # once: it may end at any moment
+    if is_over:
         loop.put_away()
-    return loop.is_over
+    return is_over
 
 
 def arm(
@@ -160,6 +162,8 @@ def _write_down(
     record, here = loop.record, loop.shelf
     with here.lock():
         _make_room(record, here)
+        if os.path.isdir(loop.kept):  # another list's loop, with the same name and in the same second
+            raise TakenError(record)
         loop.make()
         if parsed is not None and parsed.phase == "execution":
             pins.pin(loop, texts)
@@ -220,7 +224,7 @@ def take_up(
     for name, value in (limits or {}).items():
         setattr(record.limits, name, value)
     with loop.shelf.lock():
-        _make_room(record, loop.shelf)
+        _make_room(record, loop.shelf, but=record.id)
         loop.shelf.put(record, shelf.ARMED if record.session is None else shelf.OWNED)
         loop.clear_request()
         _open_window(state, anew=anew)

@@ -7,7 +7,6 @@ import time
 from ralphloop import system as os
 from ralphloop.domain import jsontext
 from ralphloop.domain.model import CANCELLED, COMPLETE, ENDED, INTERRUPTED, PAUSED, LoopState
-from ralphloop.domain.plain import plain
 from ralphloop.domain.worklist import Worklist
 from ralphloop.store import files, shelf
 from ralphloop.store.lock import BusyError, Lock
@@ -199,8 +198,12 @@ class LoopFiles:
         if not self.writes:
             return
         stamp = time.strftime("%Y-%m-%d %H:%M:%S")
-        line = "[%s] %s\n" % (stamp, plain(" ".join(text.split())))
-        self._append("hook.log", line, most=files.LOG_MAX)
+        said = " ".join(text.split())
+        if not said.isprintable():
+            from ralphloop.domain.plain import plain
+
+            said = plain(said)
+        self._append("hook.log", "[%s] %s\n" % (stamp, said), most=files.LOG_MAX)
 
     def _append(self, name: str, text: str, *, most: int) -> None:
         """What stands in the file's place, or cannot be written to, goes aside: it lets no agent go."""

@@ -50,5 +50,18 @@ def test_many_that_hold_it_in_turn_do_not_keep_it(lock: Path, monkeypatch: pytes
     assert loops.held(str(lock)) == (False, None)
 
 
+def test_nor_do_they_if_it_never_comes_free(lock: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Lock(str(lock)):
+        told = holders(lock, *range(41, 41 + loops.LOOKS))
+        monkeypatch.setattr(files, "read_quietly", lambda _: next(told))
+        assert loops.held(str(lock)) == (False, None)
+
+
+def test_where_the_system_names_nobody_one_look_must_do(lock: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Lock(str(lock)):
+        monkeypatch.setattr(files, "read_quietly", lambda _: None)
+        assert loops.held(str(lock)) == (True, None)
+
+
 def test_a_free_one_is_held_by_nobody(lock: Path) -> None:
     assert loops.held(str(lock)) == (False, None)

@@ -84,7 +84,7 @@ def test_a_short_session_id_stays_as_it_is() -> None:
         (
             {"hookSpecificOutput": {"additionalContext": "go\non"}},
             "",
-            {"answer": "allow", "context_has": ["go"]},
+            {"answer": "context", "context_has": ["go"]},
         ),
         (
             {"decision": "block", "reason": "Key *** is shown"},

@@ -157,5 +157,13 @@ def test_a_turn_that_the_client_ended_against_the_hook_counts_as_an_attempt():
 )
 def test_what_the_client_said_is_told_without_secrets(session: Session) -> None:
     assert "hunter2" in verdict(session).why
-    told = verdict(judge.masked(session, lambda text: text.replace("hunter2hunter2", "***"))).why
+    told = verdict(judge.masked(session, lambda text: text.replace("hunter2hunter2", "***"), now=NOW)).why
     assert "no right for ***" in told
+
+
+def test_when_a_limit_is_lifted_is_read_before_anything_is_masked() -> None:
+    session = api_error(429, "Claude AI usage limit reached|1800007200")
+    plain = verdict(session)
+    hidden = verdict(judge.masked(session, lambda _: "***", now=NOW))
+    assert (plain.kind, hidden.kind, hidden.why) == (WAIT, WAIT, "***")
+    assert hidden.until == plain.until > NOW + 7000

@@ -92,3 +92,24 @@ def test_one_that_is_taken_up_again_is_never_seen_as_ended(project, listed, monk
     arming.take_up(loop, loop.load())
     assert held == [True]
     assert ids(project, shelf.OWNED) == ["old"]
+
+
+@pytest.mark.parametrize("name", ["feature_list.json", "other.json"])
+def test_of_two_that_chose_the_same_id_at_once_one_gets_it(project, listed, monkeypatch, name):
+    monkeypatch.setattr(arming, "new_id", lambda *_, **__: "same")
+    arming.arm(listed, project.shelf, session="S1", started=True)
+    other = Source(FEATURES, "demo", root=project.root, paths={"list": os.path.join(project.root, name)})
+    with pytest.raises(arming.TakenError):
+        arming.arm(other if name == "other.json" else listed, project.shelf, session="S2", started=True)
+    assert project.shelf.owned_by("S1").id == "same"
+    assert project.shelf.owned_by("S2") is None
+    assert LoopFiles(project.shelf.owned_by("S1"), project.shelf).load().owner == "S1"
+
+
+def test_a_loop_that_ends_at_this_moment_keeps_its_record(project, listed, monkeypatch):
+    project.shelf.put(project.record("old", session="S1"), shelf.OWNED)
+    looks = iter([False, True, True])
+    monkeypatch.setattr(LoopFiles, "is_over", property(lambda _: next(looks)))
+    with pytest.raises(arming.TakenError):
+        arming.arm(listed, project.shelf, session="S1", started=True)
+    assert ids(project, shelf.OWNED) == ["old"]

@@ -80,9 +80,9 @@ def held(path: str) -> tuple[bool, int | None]:
                 return False, None
         except BusyError:
             before, holder = holder, _holder(path)
-        if holder is not None and holder == before:
-            break
-    return True, holder
+        if holder is None or holder == before:
+            return True, holder
+    return False, None
 
 
 def _holder(path: str) -> int | None:
