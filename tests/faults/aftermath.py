@@ -181,7 +181,8 @@ class Aftermath:
         came_to = self._stop()
         allowed = self.scene.then
         if self._lost_state:
-            allowed |= {NOBODYS, CONTINUE} if open_tasks(self.ground) else {NOBODYS, CONTINUE, CANCELLED}
+            allowed |= {NOBODYS, CONTINUE, NEEDS_APPROVAL}  # approvals are lost with it
+            allowed |= set() if open_tasks(self.ground) else {CANCELLED}
         if self._unheard:
             allowed |= {INTERRUPTED}
         must(came_to in allowed, f"the next stop came to {came_to}, not {sorted(allowed)}")

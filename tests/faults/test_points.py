@@ -32,6 +32,13 @@ def test_no_fault_loses_or_doubles_anything(tmp_path: Path, part: str) -> None:
     print(told)
 
 
+def test_a_project_that_goes_while_a_check_is_written_down_stays_gone(tmp_path: Path) -> None:
+    scenes = ("features/green", "features/done-checked")
+    points = [f"--point={scene}:project-gone:{at}" for scene in scenes for at in range(25, 45)]
+    ended = run(tmp_path, *points)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+
+
 @pytest.mark.timeout(400)
 @pytest.mark.parametrize("carelessness", ["torn", "unsaid", "forgetful"])
 def test_a_careless_store_is_found_out(tmp_path: Path, carelessness: str) -> None:

@@ -171,7 +171,7 @@ class Protected:
         self._clear_the_way(path, through_links=not is_link and "@" in digest)
         if not files.inside(os.path.dirname(place), self._folder):
             return False
-        files.make_folder(os.path.dirname(place))
+        files.make_folder(os.path.dirname(place), below=self._folder)
         if is_link:
             os.symlink(digest[len(_LINK) :], place)
             return True

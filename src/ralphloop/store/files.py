@@ -218,8 +218,9 @@ def names(folder: str) -> list[str]:
         return []
 
 
-def make_folder(path: str) -> None:
-    """A folder of ours and those above it that are missing; nobody else may look into any of them."""
+def make_folder(path: str, *, below: str = "") -> None:
+    """A folder of ours and those above it that are missing, up to `below`, which must be there itself; nobody
+    else may look into any of them."""
     try:
         os.mkdir(path, 0o700)
     except FileExistsError:
@@ -227,10 +228,10 @@ def make_folder(path: str) -> None:
             raise
     except FileNotFoundError:
         above = os.path.dirname(path.rstrip(os.sep))
-        if not above:
+        if above in ("", below):
             raise
-        make_folder(above)
-        os.makedirs(path, mode=0o700, exist_ok=True)
+        make_folder(above, below=below)
+        make_folder(path, below=above)
 
 
 def signature(path: str) -> str:

@@ -44,7 +44,7 @@ class LoopFiles:
         if not os.path.isdir(root) or not files.inside(self.folder, root):
             raise FileNotFoundError("%s is gone, or leads out of the project" % self.folder)
         files.make_folder(self.kept)
-        files.make_folder(self.folder)
+        files.make_folder(self.folder, below=root)
         ignore = os.path.join(run_folder(root), ".gitignore")
         if not os.path.isfile(ignore):
             files.write_text(ignore, "*\n")
@@ -63,7 +63,7 @@ class LoopFiles:
             self._set_aside(folder)
         if not os.path.isdir(self.record.root):  # a check takes its time, and the person may be done here
             raise FileNotFoundError("%s is gone" % self.record.root)
-        files.make_folder(folder)
+        files.make_folder(folder, below=self.record.root)
         if not files.inside(folder, self.record.root):
             raise FileNotFoundError("%s leads out of the project" % folder)
         return folder

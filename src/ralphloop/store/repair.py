@@ -27,7 +27,7 @@ def restore(loop: LoopFiles) -> str:
     if not os.path.isdir(loop.record.root) or files.leads_out(path, loop.record.root):
         raise FileNotFoundError("%s is gone, or leads out of the project" % path)
     reject(loop, path)
-    files.make_folder(os.path.dirname(path))
+    files.make_folder(os.path.dirname(path), below=loop.record.root)
     files.write_shared(path, good, root=loop.record.root)
     return path
 

@@ -154,3 +154,13 @@ def test_a_settings_file_that_leads_out_of_its_project_is_known(settings, tmp_pa
     (tmp_path / "elsewhere").mkdir()
     os.symlink(tmp_path / "elsewhere", os.path.dirname(settings.path))
     assert settings.leads_out
+
+
+def test_a_folder_is_never_made_without_the_one_it_belongs_in(tmp_path: Path) -> None:
+    root = tmp_path / "project"
+    with pytest.raises(FileNotFoundError):
+        files.make_folder(str(root / ".ralph" / "run"), below=str(root))
+    assert not root.exists()
+    root.mkdir()
+    files.make_folder(str(root / ".ralph" / "run"), below=str(root))
+    assert (root / ".ralph" / "run").stat().st_mode & 0o777 == 0o700
