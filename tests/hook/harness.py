@@ -16,6 +16,7 @@ from typing import Any
 
 from hook.lines import text_line, tool_line, user_line
 from ralphloop.hook import find
+from ralphloop.hook.answer import stop
 from ralphloop.store import approvals, arming, tasks
 from ralphloop.store.loop import LoopFiles
 from ralphloop.store.shelf import Shelf
@@ -396,3 +397,11 @@ class LoopProject:
         """The person typed something: another prompt id, and no hook is active yet."""
         self.prompt = str(uuid.uuid4())
         self.stops = 0
+
+
+def stop_here(project: LoopProject, **fields: Any) -> str:
+    """A stop in this process, where what it uses can be replaced."""
+    name = PLUGINS[project.layout]
+    root = str(project.root)
+    call = find.Call(registration=name, layouts=(project.layout,), env=project.env(), cwd=root)
+    return stop(project.payload(**fields), call)

@@ -12,15 +12,12 @@ import sys
 import threading
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from hook.conftest import ProjectFactory
-from hook.harness import LAYOUTS, OTHER, OWNER, PLUGINS, LoopProject
+from hook.harness import LAYOUTS, OTHER, OWNER, LoopProject, stop_here
 from hook.lines import now_iso, tool_line, user_line
-from ralphloop.hook import find
-from ralphloop.hook.answer import stop
 from ralphloop.store import lock
 from ralphloop.store.loop import CANCEL, PAUSE
 
@@ -209,14 +206,6 @@ class Held:
 
     def release(self) -> None:
         os.close(self.handle)
-
-
-def stop_here(project: LoopProject, **fields: Any) -> str:
-    """The same stop in this process, where the deadline can be made short."""
-    name = PLUGINS[project.layout]
-    root = str(project.root)
-    call = find.Call(registration=name, layouts=(project.layout,), env=project.env(), cwd=root)
-    return stop(project.payload(**fields), call)
 
 
 def test_a_lock_held_past_the_deadline_lets_the_stop_through_and_is_journaled(

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from hook.conftest import ProjectFactory
-from hook.harness import LAYOUTS, OTHER, OWNER, LoopProject
+from hook.harness import LAYOUTS, OTHER, OWNER, LoopProject, stop_here
 from hook.lines import text_line, tool_line, user_line
 from ralphloop.hook import excerpt
 from ralphloop.hook.answer import stop
@@ -214,9 +214,8 @@ def test_a_bug_of_ours_is_recorded_without_an_answer(
         raise ZeroDivisionError
 
     monkeypatch.setattr("ralphloop.hook.stop.decide", broken)
-    call = Call(registration="ralphloop", layouts=("features",), env=features.env(), cwd=str(features.root))
     with pytest.raises(ZeroDivisionError):
-        stop(features.payload(), call)
+        stop_here(features)
     assert the_record(features)["answer"] == {"stdout": "", "stderr": "", "broken": True}
 
 
@@ -227,8 +226,7 @@ def test_a_bug_in_recording_changes_no_answer(features: LoopProject, monkeypatch
         raise ZeroDivisionError("in recording")
 
     monkeypatch.setattr("ralphloop.hook.belongings.Belongings.public", broken)
-    call = Call(registration="ralphloop", layouts=("features",), env=features.env(), cwd=str(features.root))
-    assert '"decision": "block"' in stop(features.payload(), call)
+    assert '"decision": "block"' in stop_here(features)
     assert recorded(features) == []
     assert (
         "stop not recorded: ZeroDivisionError: in recording" in (features.run_folder / "hook.log").read_text()
@@ -248,8 +246,7 @@ def test_what_could_not_be_read_before_the_decision_is_not_read_after_it(
         real(*words)
 
     monkeypatch.setattr(Belongings, "add_loop", broken_once)
-    call = Call(registration="ralphloop", layouts=("features",), env=features.env(), cwd=str(features.root))
-    assert '"decision": "block"' in stop(features.payload(), call)
+    assert '"decision": "block"' in stop_here(features)
     assert recorded(features) == []
     assert "stop not recorded: OSError: for a moment" in (features.run_folder / "hook.log").read_text()
 
@@ -276,8 +273,7 @@ def test_loops_beyond_the_bound_are_named_and_left_out(
 ) -> None:
     switch_on(features)
     monkeypatch.setattr("ralphloop.hook.belongings.LOOPS_MOST", 0)
-    call = Call(registration="ralphloop", layouts=("features",), env=features.env(), cwd=str(features.root))
-    assert stop(features.payload(session_id=OTHER), call) == ""
+    assert stop_here(features, session_id=OTHER) == ""
     found = the_record(features)
     (path,) = found["left_out"]
     assert path.endswith(f"@ralph/owned/{OWNER}.json")

@@ -8,6 +8,7 @@ from typing import Any
 
 from ralphloop.domain.model import LAYOUTS
 from ralphloop.store import files
+from ralphloop.testing.conformance.case import REGISTRATION
 
 DEEPEST = 100
 _MOMENT = re.compile(r"2\d{3}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?Z", re.ASCII)
@@ -67,7 +68,7 @@ _PARTS: dict[str, Callable[[Any], bool]] = {
     "version": _is_text,
     "at": lambda value: _is_text(value) and bool(_MOMENT.fullmatch(value)),
     "layout": _is_text,
-    "registration": lambda value: _is_text(value) and bool(re.fullmatch(r"[\w-]*", value, re.ASCII)),
+    "registration": lambda value: _is_text(value) and bool(REGISTRATION.fullmatch(value)),
     "command": lambda value: _is_text(value) and bool(value),
     "left_alone": _is_flag,
     "seen": _is_flag,

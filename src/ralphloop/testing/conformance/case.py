@@ -23,6 +23,7 @@ OF_ANSWER = {
     "stderr_has",
 }  # fmt: skip
 CASE_MAX = 8_000_000  # bytes
+REGISTRATION = re.compile(r"[\w-]*", re.ASCII)  # it becomes part of a command line
 FAILURES = 76
 TIMES_MAX, AT_ONCE_MAX = 1000, 100
 _NOT_TO_SET = re.compile(r"HOME|PATH|ENV|BASH_ENV|NODE_OPTIONS|(PYTHON|XDG_|LD_|DYLD_|GIT_).*")
@@ -148,8 +149,6 @@ def load(path: Path, suite: Path | None = None) -> Case:
     try:
         data = _toml(files.read(path, flags=0, most=CASE_MAX).decode())
         return parse(data, file=file, projects=top / "projects")
-    except CaseError:
-        raise
     except (OSError, ValueError, RecursionError) as error:
         raise CaseError(f"{file}: {error}") from None
 
@@ -213,7 +212,7 @@ def _step(raw: Any, where: str) -> Step:
     _check_kind(raw.get("expect", {}), where, is_run=bool(step.run))
     if not re.fullmatch(r"[A-Z]", step.session):
         raise CaseError(f"{where}: `session` is {step.session!r}; it is one capital letter")
-    if not re.fullmatch(r"[\w-]*", step.registration, re.ASCII):
+    if not REGISTRATION.fullmatch(step.registration):
         raise CaseError(f"{where}: `registration` is {step.registration!r}; letters, digits, - and _")
     if step.by not in ("person", "agent"):
         raise CaseError(f'{where}: `by` is {step.by!r}; "person" or "agent"')
