@@ -19,6 +19,7 @@ from ralphloop.store.shelf import Shelf
 PACKAGE = Path(ralphloop.__file__).parent
 HOT = ("domain", "tasklists", "store", "hook")
 HOT_MODULES = ("posix_path", "system")
+RARE = ("agents", "config", "evidence")  # what a hook imports on rare branches
 
 FILES = {
     FEATURES: {".ralph/loops/demo/feature_list.json": '{"features": [{"id": "1", "description": "build"}]}'},
@@ -51,6 +52,15 @@ exec(code, {"__name__": "__main__", "__file__": sys.argv[0]})
 """
 
 
+def copy_package(place: Path) -> None:
+    """All that a hook may import; whatever else it asked for would be missing."""
+    place.mkdir(parents=True)
+    for name in (*HOT, *RARE):
+        shutil.copytree(PACKAGE / name, place / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for path in PACKAGE.glob("*.py"):
+        shutil.copy(path, place)
+
+
 class Stage:
     """A project with one running loop, and the means to stop its session."""
 
@@ -59,7 +69,7 @@ class Stage:
         self.package = folder / "package" / "ralphloop"
         self.project = folder / "project"
         self.env = {"HOME": str(folder), "XDG_STATE_HOME": str(folder / "state"), "PATH": "/usr/bin:/bin"}
-        shutil.copytree(PACKAGE, self.package, ignore=shutil.ignore_patterns("__pycache__"))
+        copy_package(self.package)
         for path, text in FILES[layout].items():
             (self.project / path).parent.mkdir(parents=True, exist_ok=True)
             (self.project / path).write_text(text)
@@ -96,6 +106,6 @@ class Stage:
         return set(done.stderr.split())
 
 
-@pytest.fixture(params=FILES)
-def stage(request, tmp_path):
-    return Stage(tmp_path, request.param)
+@pytest.fixture
+def stage(tmp_path: Path) -> Stage:
+    return Stage(tmp_path, FEATURES)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import subprocess
 import sys
+from typing import NamedTuple
 
-from budget.conftest import HOT, HOT_MODULES
+import pytest
+
+from budget.conftest import FILES, HOT, HOT_MODULES, Stage
 
 HEAVY = {
     "re", "typing", "json", "pathlib", "dataclasses", "logging", "datetime", "subprocess", "argparse", "enum",
@@ -16,6 +20,7 @@ HEAVY = {
 ALLOWED = ("time", "_json", "fcntl", "marshal", "gc")
 
 
+@functools.cache
 def closure(*modules: str) -> set[str]:
     """What these imports bring into a bare interpreter."""
     code = f"import sys, {', '.join(modules)}; print(*sys.modules)"
@@ -30,38 +35,57 @@ def split(names: set[str]) -> tuple[set[str], set[str]]:
     return own, names - own
 
 
+class Seen(NamedTuple):
+    """What one loop's first stops and its status line had in memory when they answered."""
+
+    layout: str
+    first: set[str]
+    bundled: set[str]
+    rewritten: bool
+    line: str
+    line_imported: set[str]
+
+
+@pytest.fixture(scope="module", params=FILES)
+def seen(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Seen:
+    """A stop without a bundle, a status line and a stop with the one that it wrote."""
+    stage = Stage(tmp_path_factory.mktemp("stage"), request.param)
+    first = stage.imported()
+    (bundle,) = (stage.package / "__pycache__").glob("hook.*.bundle")
+    written = bundle.stat().st_mtime_ns
+    line = stage.run(watched=True, registration="statusline")
+    bundled = stage.imported()
+    rewritten = bundle.stat().st_mtime_ns != written
+    return Seen(stage.layout, first, bundled, rewritten, line.stdout, set(line.stderr.split()))
+
+
 def test_the_allowed_closure_itself_holds_nothing_heavy():
     assert not closure(*ALLOWED, "__future__") & HEAVY
 
 
-def test_an_active_stop_imports_only_the_allowed_closure_and_hot_modules(stage):
-    own, foreign = split(stage.imported())
+def test_an_active_stop_imports_only_the_allowed_closure_and_hot_modules(seen):
+    own, foreign = split(seen.first)
     assert foreign <= closure(*ALLOWED, "__future__")
     assert {name.split(".")[1] for name in own if "." in name} <= {*HOT, *HOT_MODULES}
 
 
-def test_a_stop_out_of_the_bundle_imports_even_less(stage):
-    stage.imported()
-    (bundle,) = (stage.package / "__pycache__").glob("hook.*.bundle")
-    written = bundle.stat().st_mtime_ns
-    _, foreign = split(stage.imported())
+def test_a_stop_out_of_the_bundle_imports_even_less(seen):
+    _, foreign = split(seen.bundled)
     assert foreign <= closure(*ALLOWED)
-    assert bundle.stat().st_mtime_ns == written
+    assert not seen.rewritten
 
 
-def test_a_stop_leaves_the_other_layouts_and_events_alone(stage):
-    own, _ = split(stage.imported())
-    layouts = {"features", "specum", "speckit"} - {stage.layout}
+def test_a_stop_leaves_the_other_layouts_and_events_alone(seen):
+    own, _ = split(seen.first)
+    layouts = {"features", "specum", "speckit"} - {seen.layout}
     assert not own & {"ralphloop.tasklists." + name for name in layouts}
     assert not own & {"ralphloop.hook.session", "ralphloop.hook.bundle", "ralphloop.agents"}
     assert not own & {"ralphloop.hook.recording", "ralphloop.store.records", "ralphloop.evidence"}
 
 
-def test_a_status_line_imports_only_the_allowed_closure_and_no_rules(stage):
-    stage.run()  # writes the bundle
-    done = stage.run(watched=True, registration="statusline")
-    assert done.stdout.startswith("ralphloop demo · 0/1 done · iteration 2/")
-    own, foreign = split(set(done.stderr.split()))
+def test_a_status_line_imports_only_the_allowed_closure_and_no_rules(seen):
+    assert seen.line.startswith("ralphloop demo · 0/1 done · iteration 2/")
+    own, foreign = split(seen.line_imported)
     assert foreign <= closure(*ALLOWED)
     assert not own & {
         "ralphloop.hook.answer",

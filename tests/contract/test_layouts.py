@@ -79,73 +79,74 @@ def test_every_layout_is_tried_and_carries_its_own_name():
     assert [layout(name).NAME for name in LAYOUTS] == list(LAYOUTS)
 
 
-@every
-def test_the_roles_that_decide_are_roles_of_its_files(case):
-    assert set(TRUTH[module(case).NAME]) <= set(TEXTS[case])
+def test_the_roles_that_decide_are_roles_of_its_files():
+    for case, texts in TEXTS.items():
+        assert set(TRUTH[module(case).NAME]) <= set(texts), case
 
 
-@every
-def test_three_tasks_are_read_and_the_first_is_done(case):
-    assert flags(case, TEXTS[case]) == [True, False, False]
+def test_three_tasks_are_read_and_the_first_is_done():
+    for case, texts in TEXTS.items():
+        assert flags(case, texts) == [True, False, False], case
 
 
-@every
-def test_closing_the_next_task_closes_that_one_only(case):
-    changed = {**TEXTS[case], **module(case).mark(TEXTS[case], 1, done=True)}
-    assert flags(case, changed) == [True, True, False]
+def test_closing_the_next_task_closes_that_one_only():
+    for case, texts in TEXTS.items():
+        changed = {**texts, **module(case).mark(texts, 1, done=True)}
+        assert flags(case, changed) == [True, True, False], case
 
 
-@every
-def test_reopening_the_last_closed_task_reopens_that_one_only(case):
-    changed = {**TEXTS[case], **module(case).mark(TEXTS[case], 0, done=False)}
-    assert flags(case, changed) == [False, False, False]
+def test_reopening_the_last_closed_task_reopens_that_one_only():
+    for case, texts in TEXTS.items():
+        changed = {**texts, **module(case).mark(texts, 0, done=False)}
+        assert flags(case, changed) == [False, False, False], case
 
 
-@every
 @pytest.mark.parametrize(("place", "done"), [(0, False), (1, True), (2, True)])
-def test_marking_twice_is_marking_once_and_can_be_taken_back(case, place, done):
-    first = module(case).mark(TEXTS[case], place, done=done)
-    assert len(first) == 1
-    assert module(case).mark({**TEXTS[case], **first}, place, done=done) == {}
-    back = module(case).mark({**TEXTS[case], **first}, place, done=not done)
-    assert flags(case, {**TEXTS[case], **first, **back})[place] is not done
+def test_marking_twice_is_marking_once_and_can_be_taken_back(place, done):
+    for case, texts in TEXTS.items():
+        first = module(case).mark(texts, place, done=done)
+        assert len(first) == 1, case
+        assert module(case).mark({**texts, **first}, place, done=done) == {}, case
+        back = module(case).mark({**texts, **first}, place, done=not done)
+        assert flags(case, {**texts, **first, **back})[place] is not done, case
 
 
-@every
-def test_a_mark_that_changes_nothing_returns_nothing(case):
-    assert module(case).mark(TEXTS[case], 0, done=True) == {}
-    assert module(case).mark(TEXTS[case], 1, done=False) == {}
+def test_a_mark_that_changes_nothing_returns_nothing():
+    for case, texts in TEXTS.items():
+        assert module(case).mark(texts, 0, done=True) == {}, case
+        assert module(case).mark(texts, 1, done=False) == {}, case
 
 
-@every
-@pytest.mark.parametrize("place", [-1, 3])
-def test_a_place_without_a_task_is_refused(case, place):
-    with pytest.raises(ValueError, match=r"no (task|feature)"):
-        module(case).mark(TEXTS[case], place, done=True)
+def test_a_place_without_a_task_is_refused():
+    for case, texts in TEXTS.items():
+        for place in (-1, 3):
+            with pytest.raises(ValueError, match=r"no (task|feature)"):
+                pytest.fail(f"{case}, {place}: {module(case).mark(texts, place, done=True)}")
 
 
-@every
-def test_recording_twice_is_recording_once(case):
-    first = module(case).record(TEXTS[case], TALLY)
-    assert bool(first) == bool(TEXTS[case].get("progress") or TEXTS[case].get("state"))
-    assert module(case).record({**TEXTS[case], **first}, TALLY) == {}
+def test_recording_twice_is_recording_once():
+    for case, texts in TEXTS.items():
+        first = module(case).record(texts, TALLY)
+        assert bool(first) == bool(texts.get("progress") or texts.get("state")), case
+        assert module(case).record({**texts, **first}, TALLY) == {}, case
 
 
-@every
-def test_a_record_touches_its_own_fields_only(case):
-    for role, new in module(case).record(TEXTS[case], TALLY).items():
-        old = TEXTS[case][role]
-        assert [part for part in pieces(new) if not part.isdigit() and part != "COMPLETE"] == [
-            part for part in pieces(old) if not part.isdigit() and part != "IN_PROGRESS"
-        ]
-        changed = [(a, b) for a, b in zip(fields(old), fields(new), strict=True) if a != b]
-        assert changed
-        assert {a.split(":")[0].strip('*- {"\n\r\ufeff') for a, _ in changed} <= RECORDED
+def test_a_record_touches_its_own_fields_only():
+    for case, texts in TEXTS.items():
+        for role, new in module(case).record(texts, TALLY).items():
+            others = [part for part in pieces(new) if not part.isdigit() and part != "COMPLETE"]
+            assert others == [
+                part for part in pieces(texts[role]) if not part.isdigit() and part != "IN_PROGRESS"
+            ], case
+            changed = [(a, b) for a, b in zip(fields(texts[role]), fields(new), strict=True) if a != b]
+            assert changed, case
+            assert {a.split(":")[0].strip('*- {"\n\r\ufeff') for a, _ in changed} <= RECORDED, case
 
 
-@pytest.mark.parametrize("case", [case for case in TEXTS if not case.endswith("without tasks")])
-def test_a_record_leaves_the_tasks_as_they_are_where_the_index_is_not_the_truth(case):
-    assert flags(case, {**TEXTS[case], **module(case).record(TEXTS[case], TALLY)}) == [True, False, False]
+def test_a_record_leaves_the_tasks_as_they_are_where_the_index_is_not_the_truth():
+    for case in [case for case in TEXTS if not case.endswith("without tasks")]:
+        recorded = {**TEXTS[case], **module(case).record(TEXTS[case], TALLY)}
+        assert flags(case, recorded) == [True, False, False], case
 
 
 def pieces(text):
