@@ -46,46 +46,47 @@ def test_a_lock_that_fits_has_no_faults(audit: ModuleType) -> None:
     assert list(audit.faults(GOOD, WANTED)) == []
 
 
-@pytest.mark.parametrize(
-    ("text", "told"),
-    [
-        (GOOD.replace(f" \\\n    {DIGEST}", "", 1), "rich==15.0.0: no sha256"),
-        (GOOD.replace("0a" * 32, "0a" * 31, 1), "rich==15.0.0: no sha256"),
-        (GOOD.replace("sha256", "md5", 1), "rich==15.0.0: no sha256"),
-        (GOOD.replace("rich==", "rich>="), "rich>=15.0.0: not pinned with =="),
-        (GOOD.replace("15.0.0", "15.*"), "rich==15.*: not pinned with =="),
-        (GOOD.replace("15.0.0", "15.0.0,<16"), "rich==15.0.0,<16: not pinned with =="),
-        (
-            GOOD.replace("rich==15.0.0", "rich @ https://example.invalid/r.whl"),
-            "names an address or a path",
-        ),
-        (GOOD.replace("15.0.0", "12.0.0"), "rich>=13.7: the lock has 12.0.0"),
-        (GOOD.replace("rich", "poor"), "rich>=13.7: not in the lock for Python 3.10, linux"),
-        (GOOD.replace("< '3.11'", "< '3.10'"), "not in the lock for Python 3.10, linux"),
-        (GOOD + GOOD, "rich: 15.0.0 and 15.0.0 at once"),
-        ("--index-url https://example.invalid/\n" + GOOD, "names an address or a path"),
-        ("-e .\n" + GOOD, "-e .: no requirement"),
-        ("--pre\n" + GOOD, "--pre: no requirement"),
-        ("-r /home/me/other.txt\n" + GOOD, "names an address or a path"),
-        ("# a\rb\n" + GOOD, "no plain ASCII"),
-        ("# a\x0cevil==1\n" + GOOD, "no plain ASCII"),
-        ("# a\u2028evil==1\n" + GOOD, "no plain ASCII"),
-        ("# -*- coding: utf-7 -*-\n" + GOOD, "names an encoding"),
-        ("#\n# vim: coding=utf-16\n" + GOOD, "names an encoding"),
-        (GOOD + "${EVIL}\n", "neither a pin"),
-        (GOOD.replace("'3.11'", "'3.11' # \\"), "neither a pin"),
-        (GOOD.replace(f"\n    {DIGEST}", f"\n# why\n    {DIGEST}", 1), "neither a pin"),
-        (GOOD + f"    {DIGEST}\n", "neither a pin"),
-        (
-            GOOD.replace("rich==15.0.0", "rich==15.0.0 ; python_full_version < '3.13.5'"),
-            "not in the lock for",
-        ),
-        (GOOD.replace("rich==15.0.0", "rich==15.0.0 ; platform_machine == 'x86_64'"), "darwin (arm64)"),
-        (GOOD.replace("rich==15.0.0", "rich==15.0.0 ; platform_release != '6'"), "the running system"),
-    ],
-)
-def test_what_is_wrong_with_a_lock_is_told(audit: ModuleType, text: str, told: str) -> None:
-    assert any(told in fault for fault in audit.faults(text, WANTED)), list(audit.faults(text, WANTED))
+WRONG = [
+    (GOOD.replace(f" \\\n    {DIGEST}", "", 1), "rich==15.0.0: no sha256"),
+    (GOOD.replace("0a" * 32, "0a" * 31, 1), "rich==15.0.0: no sha256"),
+    (GOOD.replace("sha256", "md5", 1), "rich==15.0.0: no sha256"),
+    (GOOD.replace("rich==", "rich>="), "rich>=15.0.0: not pinned with =="),
+    (GOOD.replace("15.0.0", "15.*"), "rich==15.*: not pinned with =="),
+    (GOOD.replace("15.0.0", "15.0.0,<16"), "rich==15.0.0,<16: not pinned with =="),
+    (
+        GOOD.replace("rich==15.0.0", "rich @ https://example.invalid/r.whl"),
+        "names an address or a path",
+    ),
+    (GOOD.replace("15.0.0", "12.0.0"), "rich>=13.7: the lock has 12.0.0"),
+    (GOOD.replace("rich", "poor"), "rich>=13.7: not in the lock for Python 3.10, linux"),
+    (GOOD.replace("< '3.11'", "< '3.10'"), "not in the lock for Python 3.10, linux"),
+    (GOOD + GOOD, "rich: 15.0.0 and 15.0.0 at once"),
+    ("--index-url https://example.invalid/\n" + GOOD, "names an address or a path"),
+    ("-e .\n" + GOOD, "-e .: no requirement"),
+    ("--pre\n" + GOOD, "--pre: no requirement"),
+    ("-r /home/me/other.txt\n" + GOOD, "names an address or a path"),
+    ("# a\rb\n" + GOOD, "no plain ASCII"),
+    ("# a\x0cevil==1\n" + GOOD, "no plain ASCII"),
+    ("# a\u2028evil==1\n" + GOOD, "no plain ASCII"),
+    ("# -*- coding: utf-7 -*-\n" + GOOD, "names an encoding"),
+    ("#\n# vim: coding=utf-16\n" + GOOD, "names an encoding"),
+    (GOOD + "${EVIL}\n", "neither a pin"),
+    (GOOD.replace("'3.11'", "'3.11' # \\"), "neither a pin"),
+    (GOOD.replace(f"\n    {DIGEST}", f"\n# why\n    {DIGEST}", 1), "neither a pin"),
+    (GOOD + f"    {DIGEST}\n", "neither a pin"),
+    (
+        GOOD.replace("rich==15.0.0", "rich==15.0.0 ; python_full_version < '3.13.5'"),
+        "not in the lock for",
+    ),
+    (GOOD.replace("rich==15.0.0", "rich==15.0.0 ; platform_machine == 'x86_64'"), "darwin (arm64)"),
+    (GOOD.replace("rich==15.0.0", "rich==15.0.0 ; platform_release != '6'"), "the running system"),
+]
+
+
+def test_what_is_wrong_with_a_lock_is_told(audit: ModuleType) -> None:
+    for text, told in WRONG:
+        found = list(audit.faults(text, WANTED))
+        assert any(told in fault for fault in found), (text, told, found)
 
 
 def test_a_version_that_was_banned_is_told(audit: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:

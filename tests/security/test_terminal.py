@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shlex
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -108,17 +107,15 @@ def test_the_texts_are_there_to_be_shown(project: Project) -> None:
     assert len(json.loads(project.fine("evidence", "--json"))["evidence"]) >= 2
 
 
-@pytest.mark.parametrize("command", WAYS)
-def test_nothing_that_a_terminal_obeys_is_printed(project: Project, command: str) -> None:
+def test_nothing_that_a_terminal_obeys_is_printed(project: Project) -> None:
+    event = json.dumps({**STOP, "cwd": str(project.root)}).encode()
     said = {}
-    for words in WAYS[command]:
-        done = subprocess.run(
-            project.argv(command, *words), input=json.dumps({**STOP, "cwd": str(project.root)}).encode(),
-            env=project.env(), cwd=project.root, capture_output=True, timeout=100,
-        )  # fmt: skip
-        assert done.returncode != 3, done.stderr
-        assert done.stdout or done.stderr or command == "statusline", words
-        said[" ".join([command, *words])] = obeyed(done.stdout, done.stderr)
+    for command, words in ((command, words) for command, ways in WAYS.items() for words in ways):
+        done = project.run(command, *words, stdin=event)
+        assert done.code != 3, (command, words, done)
+        assert done.out or done.err or command == "statusline", (command, words)
+        said[" ".join([command, *words])] = obeyed(done.out, done.err)
+    assert len(said) > 2 * len(WAYS)
     assert {way: signs for way, signs in said.items() if signs} == {}
 
 
