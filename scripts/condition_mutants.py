@@ -1,9 +1,10 @@
-"""Sixty small changes of conditions, drawn once and for all, and the tests that notice them.
+"""Sixty small changes of conditions to compare two suites of tests by: what one notices, the other must.
 
-python scripts/condition_mutants.py --list   number, place, before and after of each change
+python scripts/condition_mutants.py --list          number, place, before and after of each change
+python scripts/condition_mutants.py --apply N DIR   make one of them in DIR, a copy of the repository
 
-They are drawn from the conditions of five folders of the package, twelve of each. So two suites of tests can
-be held against each other: what one notices, the other must notice too.
+Twelve conditions of each of five folders of the package are drawn, and a change for each: the same ones for
+the same files. A condition that stands elsewhere in DIR is found by its function and its text.
 """
 
 from __future__ import annotations
@@ -34,21 +35,6 @@ PAIRS = (
 OTHER: dict[type[ast.AST], type[ast.AST]] = {one: two for pair in PAIRS for one, two in (pair, pair[::-1])}
 
 
-class Mutant(NamedTuple):
-    """One condition of one file, and what stands there instead."""
-
-    number: int
-    path: str
-    line: int
-    last_line: int
-    function: str
-    before: str
-    after: str
-
-    def __str__(self) -> str:
-        return f"{self.number:2}  {self.path}:{self.line}  {self.before}  →  {self.after}"
-
-
 class Condition(NamedTuple):
     """Where something is decided: the expression, and the function around it."""
 
@@ -56,8 +42,47 @@ class Condition(NamedTuple):
     function: str
     test: ast.expr
 
+    @property
+    def place(self) -> tuple[str, int, int]:
+        return self.path, self.test.lineno, self.test.col_offset
 
-def conditions(path: str, node: ast.AST, *, function: str = "") -> Iterator[Condition]:
+
+class Mutant(NamedTuple):
+    """A condition, and what stands in its place."""
+
+    number: int
+    condition: Condition
+    after: str
+
+    def __str__(self) -> str:
+        return f"{self.number:2}  {self.place}  {self.change}"
+
+    @property
+    def place(self) -> str:
+        return f"{self.condition.path}:{self.condition.test.lineno}"
+
+    @property
+    def change(self) -> str:
+        return f"{ast.unparse(self.condition.test)}  →  {self.after}"
+
+
+def drawn(root: Path) -> list[Mutant]:
+    """The mutants, the same each time for the same files."""
+    lots = random.Random(SEED)
+    found: list[Mutant] = []
+    for folder in FOLDERS:
+        here = sorted(conditions(root, folder), key=lambda each: each.place)
+        for condition in sorted(lots.sample(here, PER_FOLDER), key=lambda each: each.place):
+            found.append(Mutant(len(found) + 1, condition, lots.choice(changes(condition.test))))
+    return found
+
+
+def conditions(root: Path, folder: str = "") -> Iterator[Condition]:
+    for path in (root / "src/ralphloop" / folder).rglob("*.py"):
+        yield from _below(ast.parse(path.read_text()), str(path.relative_to(root)), function="")
+
+
+def _below(node: ast.AST, path: str, *, function: str) -> Iterator[Condition]:
     """Everything below a node that decides, without what is left out and what stands behind that."""
     for test in _tests(node):
         if not _is_left_out(test) and not isinstance(test, ast.Constant):
@@ -67,7 +92,7 @@ def conditions(path: str, node: ast.AST, *, function: str = "") -> Iterator[Cond
     for child in ast.iter_child_nodes(node):
         behind = isinstance(node, ast.If) and _is_left_out(node.test) and child in node.body
         if not behind and not function.endswith("_on_windows"):
-            yield from conditions(path, child, function=function)
+            yield from _below(child, path, function=function)
 
 
 def _tests(node: ast.AST) -> list[ast.expr]:
@@ -110,33 +135,39 @@ def _changed(test: ast.expr, index: int, field: str, value: object) -> str:
     return ast.unparse(made)
 
 
-def drawn(root: Path) -> list[Mutant]:
-    """The mutants, the same each time for the same files."""
-    lots = random.Random(SEED)
-    found: list[Mutant] = []
-    for folder in FOLDERS:
-        here = [
-            condition
-            for path in sorted((root / "src/ralphloop" / folder).rglob("*.py"))
-            for condition in conditions(str(path.relative_to(root)), ast.parse(path.read_text()))
-        ]
-        here.sort(key=_place)
-        for path, function, test in sorted(lots.sample(here, PER_FOLDER), key=_place):
-            before, after = ast.unparse(test), lots.choice(changes(test))
-            span = test.lineno, test.end_lineno or test.lineno
-            found.append(Mutant(len(found) + 1, path, *span, function, before, after))
-    return found
+def found_again(mutant: Mutant, root: Path) -> Mutant:
+    """The same change where its function has gone to another line, or to another module."""
+    path, line, _ = mutant.condition.place
+    wanted = mutant.condition.function, ast.unparse(mutant.condition.test)
+    same = [each for each in conditions(root) if (each.function, ast.unparse(each.test)) == wanted]
+    if not same:
+        raise LookupError(f"{mutant.place}: {wanted[0]}() no longer asks for {wanted[1]}")
+    nearest = min(same, key=lambda each: (each.path != path, abs(each.test.lineno - line), each.place))
+    return mutant._replace(condition=nearest)
 
 
-def _place(condition: Condition) -> tuple[str, int, int]:
-    return condition.path, condition.test.lineno, condition.test.col_offset
+def changed(mutant: Mutant, source: bytes) -> bytes:
+    """The file of a mutant with the change in it."""
+    test = mutant.condition.test
+    lines = source.splitlines(keepends=True)
+    first = sum(map(len, lines[: test.lineno - 1])) + test.col_offset
+    behind = sum(map(len, lines[: (test.end_lineno or 1) - 1])) + (test.end_col_offset or 0)
+    return source[:first] + f"({mutant.after})".encode() + source[behind:]
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="Changes of conditions, and the tests that notice them.")
+    parser = argparse.ArgumentParser(description="Changes of conditions that the tests should notice.")
     parser.add_argument("--list", action="store_true", help="print the changes")
-    parser.parse_args()
-    for mutant in drawn(ROOT):
+    parser.add_argument("--apply", nargs=2, metavar=("N", "DIR"), help="make the change N in a copy")
+    options = parser.parse_args()
+    mutants = drawn(ROOT)
+    if options.list:
+        print(*mutants, sep="\n")
+    if options.apply:
+        root = Path(options.apply[1]).resolve()
+        mutant = found_again(mutants[int(options.apply[0]) - 1], root)
+        path = root / mutant.condition.path
+        path.write_bytes(changed(mutant, path.read_bytes()))
         print(mutant)
     return 0
 
