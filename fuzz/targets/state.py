@@ -10,8 +10,8 @@ import os
 from fuzz import trial
 from fuzz.choices import Choices, altered, spoiled, written
 from fuzz.ground import OWNER, Ground, Tree, feature, feature_list, files_of, quick
-from ralphloop.cli.here import UNDER_WAY
 from ralphloop.domain.model import LAYOUTS
+from ralphloop.loops.place import UNDER_WAY
 from ralphloop.store import shelf
 from ralphloop.store.loop import LoopFiles
 from ralphloop.views.snapshot import view_of

@@ -13,8 +13,8 @@ import pytest
 
 from e2e.cli_project import SESSION, Project
 from hook.lines import cap_line, text_line
-from ralphloop.cli import exit_code
 from ralphloop.domain.model import OUTCOMES, STATES
+from ralphloop.loops import exit_code
 
 KEYS = {
     "exit_code": int, "loop": dict, "state": str, "outcome": (str, type(None)), "detail": str, "made_at": str,

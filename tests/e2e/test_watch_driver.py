@@ -15,7 +15,7 @@ from fakes.patience import eventually
 # Holds the supervisor's lock as a supervisor does, and shows the loop with a driver that writes words down.
 PROGRAM = """
 import os, sys
-from ralphloop.cli.here import here, pick
+from ralphloop.loops.place import here, pick
 from ralphloop.domain.supervision import Supervision
 from ralphloop.store import shelf, supervisor
 from ralphloop.store.loop import LoopFiles

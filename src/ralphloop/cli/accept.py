@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 
-from ralphloop.cli.book import opened, tally_line
-from ralphloop.cli.here import here, pick
 from ralphloop.cli.output import say
-from ralphloop.cli.person import require_person
 from ralphloop.domain.model import PROVEN, VOUCHED
+from ralphloop.loops.book import opened, tally_line
+from ralphloop.loops.person import require_person
+from ralphloop.loops.place import here, pick
 from ralphloop.store import tasks
 
 

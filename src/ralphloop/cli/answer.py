@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import argparse
 
-from ralphloop.cli.book import opened
 from ralphloop.cli.errors import UserError
-from ralphloop.cli.here import here, pick
 from ralphloop.cli.output import say
-from ralphloop.cli.person import require_person
 from ralphloop.cli.spec.parser import HELP
 from ralphloop.domain.model import NEEDS_INPUT
 from ralphloop.evidence.mask import mask, secrets
+from ralphloop.loops.book import opened
+from ralphloop.loops.person import require_person
+from ralphloop.loops.place import here, pick
 
 # Typed behind a slash command: the task's id, and the answer byte by byte.
 TYPED = {"": {**HELP, "--loop": 1}}

@@ -7,14 +7,14 @@ import difflib
 from typing import NamedTuple
 
 from ralphloop.cli import consent
-from ralphloop.cli.book import locked
-from ralphloop.cli.choice import choose
 from ralphloop.cli.errors import UserError
-from ralphloop.cli.here import UNDER_WAY, Here, here, must_go_on, pick
 from ralphloop.cli.output import say, say_json
-from ralphloop.cli.person import require_person
 from ralphloop.domain.model import NEEDS_APPROVAL, PAUSED
 from ralphloop.evidence import approval, protect
+from ralphloop.loops.book import locked
+from ralphloop.loops.choice import choose
+from ralphloop.loops.person import require_person
+from ralphloop.loops.place import UNDER_WAY, Here, here, must_go_on, pick
 from ralphloop.store import approvals, pins, shelf, tasks
 from ralphloop.store.loop import LoopFiles
 from ralphloop.store.shelf import Record, Shelf

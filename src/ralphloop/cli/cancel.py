@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 
-from ralphloop.cli.book import locked
-from ralphloop.cli.halt import halt
-from ralphloop.cli.here import here, pick
 from ralphloop.cli.output import say
 from ralphloop.domain.model import CANCELLED, COMPLETE, ENDED
+from ralphloop.loops.book import locked
+from ralphloop.loops.halt import halt
+from ralphloop.loops.place import here, pick
 from ralphloop.store import arming, supervisor
 from ralphloop.store.loop import CANCEL, LoopFiles
 from ralphloop.views.state import state_of

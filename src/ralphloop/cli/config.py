@@ -10,8 +10,8 @@ from urllib.parse import urlsplit
 
 from ralphloop import config
 from ralphloop.cli.errors import UserError
-from ralphloop.cli.here import here
 from ralphloop.cli.output import complain, say, say_json
+from ralphloop.loops.place import here
 
 NOT_SET = "-"
 HIDDEN = "(set)"

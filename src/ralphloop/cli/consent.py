@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from ralphloop.agents.presence import agent_in
 from ralphloop.cli.errors import UserError
 from ralphloop.cli.output import say
-from ralphloop.cli.person import require_person
 from ralphloop.domain.model import APPROVE
 from ralphloop.evidence.approval import digest
+from ralphloop.loops.person import require_person
 
 
 def list_commands(commands: Sequence[str], *, already: int = 0) -> None:

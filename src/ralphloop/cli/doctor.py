@@ -11,10 +11,10 @@ from ralphloop.cli.consent import ask
 from ralphloop.cli.errors import UserError
 from ralphloop.cli.health import folder, live, loops, program, rivals, settings
 from ralphloop.cli.health.finding import FATAL, WARNING, Finding
-from ralphloop.cli.here import Here, here
 from ralphloop.cli.output import say, say_json
-from ralphloop.cli.person import require_person
-from ralphloop.cli.setup import Setup, look
+from ralphloop.loops.person import require_person
+from ralphloop.loops.place import Here, here
+from ralphloop.loops.setup import Setup, look
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -6,10 +6,10 @@ import argparse
 from typing import Any
 
 from ralphloop.cli.errors import UserError
-from ralphloop.cli.here import here, pick
 from ralphloop.cli.output import say, say_json
 from ralphloop.domain.prompt import line
 from ralphloop.evidence import record
+from ralphloop.loops.place import here, pick
 from ralphloop.store.loop import LoopFiles
 
 

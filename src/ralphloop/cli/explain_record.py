@@ -6,14 +6,14 @@ import argparse
 from collections.abc import Mapping
 from typing import Any
 
-from ralphloop.cli import replay
 from ralphloop.cli.errors import UserError
 from ralphloop.cli.explain import ALLOW, GO_ON, Account, as_json, consider, tell
-from ralphloop.cli.here import here
 from ralphloop.cli.output import say, say_json
-from ralphloop.cli.recorded_case import Said, answered
 from ralphloop.domain.plain import plain
 from ralphloop.hook import wire
+from ralphloop.loops.place import here
+from ralphloop.testing import replay
+from ralphloop.testing.recorded_case import Said, answered
 
 
 def run(args: argparse.Namespace) -> int:

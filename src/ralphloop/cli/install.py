@@ -12,11 +12,12 @@ from itertools import takewhile
 from ralphloop.agents import claude, registration, settings
 from ralphloop.agents.settings import CAP, CAP_NAME, THEIRS, Installed, Wanted
 from ralphloop.agents.settings_hooks import ADDED, SAME
-from ralphloop.cli import cap, interpreter, scope
-from ralphloop.cli.here import Here, here
+from ralphloop.cli import scope
 from ralphloop.cli.output import say, say_json
-from ralphloop.cli.setup import PACKAGE
 from ralphloop.hook.words import command, shown
+from ralphloop.loops import cap, interpreter
+from ralphloop.loops.place import Here, here
+from ralphloop.loops.setup import PACKAGE
 from ralphloop.store import files
 from ralphloop.store.installs import BACKED_UP, BEGAN, FOLDER, GUARD, SettingsFile
 

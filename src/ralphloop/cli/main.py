@@ -139,7 +139,7 @@ def _guarded(work: Callable[[], int]) -> int:
 
 def _typed_argv(words: list[str]) -> list[str]:
     from ralphloop.agents.presence import AGENT_TOOLS
-    from ralphloop.cli import typed
+    from ralphloop.loops import typed
 
     said = typed.taken(words, os.environ)
     if said.by_person:  # whatever the client says of the shell that runs this

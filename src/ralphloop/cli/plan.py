@@ -7,17 +7,17 @@ import os
 from collections.abc import Iterator
 
 from ralphloop.cli import new
-from ralphloop.cli.choice import choose
-from ralphloop.cli.draft import Draft
 from ralphloop.cli.errors import UserError
-from ralphloop.cli.here import Here, here
 from ralphloop.cli.output import say, say_json
-from ralphloop.cli.spec import wording
 from ralphloop.cli.spec.parser import HELP
 from ralphloop.cli.start import look
 from ralphloop.domain.model import FEATURES, Task, TaskList
 from ralphloop.domain.prompt import cut
 from ralphloop.hook.words import command
+from ralphloop.loops.choice import choose
+from ralphloop.loops.draft import Draft
+from ralphloop.loops.place import Here, here
+from ralphloop.loops.spec import wording
 from ralphloop.store import files, tasks
 from ralphloop.tasklists.registry import own_file
 from ralphloop.tasklists.source import Source

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from ralphloop.cli.errors import UserError
-from ralphloop.cli.here import UNDER_WAY, Here, here
 from ralphloop.cli.output import say, say_json
-from ralphloop.cli.person import require_person
-from ralphloop.cli.setup import look
 from ralphloop.domain.model import LAYOUTS
 from ralphloop.domain.plain import plain
+from ralphloop.loops.person import require_person
+from ralphloop.loops.place import UNDER_WAY, Here, here
+from ralphloop.loops.setup import look
 from ralphloop.store import records
 from ralphloop.store.lock import BusyError
 from ralphloop.store.shelf import Shelf
@@ -91,7 +91,7 @@ def _project(place: Here) -> Shelf:
 
 
 def _list(place: Here, *, as_json: bool) -> None:
-    from ralphloop.cli import replay
+    from ralphloop.testing import replay
 
     rows = []
     for one in replay.kept(place):
@@ -109,7 +109,7 @@ def _list(place: Here, *, as_json: bool) -> None:
 
 
 def _row(number: int | str, record: Mapping[str, Any]) -> dict[str, Any]:
-    from ralphloop.cli.recorded_case import Said
+    from ralphloop.testing.recorded_case import Said
 
     said = Said.of(record["answer"])
     kind = "continue" if said.blocks or said.context else "allow"
@@ -142,7 +142,7 @@ def _line(row: Mapping[str, Any]) -> str:
 
 
 def _show(place: Here, which: str, *, as_json: bool) -> None:
-    from ralphloop.cli import replay
+    from ralphloop.testing import replay
 
     record = replay.load(place, which)
     if as_json:
@@ -182,7 +182,7 @@ def _proof(record: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _case(place: Here, which: str, *, out: Path | None) -> None:
-    from ralphloop.cli import recorded_case, replay
+    from ralphloop.testing import recorded_case, replay
 
     record = replay.load(place, which)
     replay.parse_case(record)

@@ -7,11 +7,11 @@ import json
 import os
 import time
 
-from ralphloop.cli import exit_code
 from ralphloop.cli.errors import UserError
-from ralphloop.cli.here import here, pick
 from ralphloop.cli.output import say
-from ralphloop.cli.person import require_person
+from ralphloop.loops import exit_code
+from ralphloop.loops.person import require_person
+from ralphloop.loops.place import here, pick
 from ralphloop.store import files
 from ralphloop.views.report import Report, report_of
 from ralphloop.views.report_html import html

@@ -8,16 +8,16 @@ from typing import NamedTuple
 
 from ralphloop.agents.presence import agent_in
 from ralphloop.cli import allowance
-from ralphloop.cli.book import locked
-from ralphloop.cli.crew import taken
 from ralphloop.cli.errors import UserError
-from ralphloop.cli.here import Here, here, must_go_on, pick
 from ralphloop.cli.output import say
-from ralphloop.cli.person import require_person
 from ralphloop.cli.start import session_id
 from ralphloop.domain.model import BUDGET, LIMIT, LoopState
 from ralphloop.domain.prompt import turns
 from ralphloop.domain.supervision import Supervision
+from ralphloop.loops.book import locked
+from ralphloop.loops.crew import taken
+from ralphloop.loops.person import require_person
+from ralphloop.loops.place import Here, here, must_go_on, pick
 from ralphloop.store import arming, pins, supervisor, tasks
 from ralphloop.store.loop import LoopFiles, iso
 from ralphloop.views.state import state_of

@@ -9,17 +9,18 @@ import uuid
 from dataclasses import replace
 
 from ralphloop import config
-from ralphloop.cli import allowance, exit_code, precheck, resume, run_branch, run_terms, start
-from ralphloop.cli.book import locked
-from ralphloop.cli.choice import choose
-from ralphloop.cli.crew import LOG, Supervised, taken
+from ralphloop.cli import allowance, resume, start
 from ralphloop.cli.errors import UserError
-from ralphloop.cli.here import Here, here, last_over
 from ralphloop.cli.output import complain, say, say_json
 from ralphloop.domain.model import COMPLETE, FINAL, INTERRUPTED, NEEDS_APPROVAL, RATE_LIMITED, LoopState
 from ralphloop.domain.supervision import Supervision
 from ralphloop.evidence import tree
 from ralphloop.evidence.approval import waiting
+from ralphloop.loops import exit_code, precheck, run_branch, run_terms
+from ralphloop.loops.book import locked
+from ralphloop.loops.choice import choose
+from ralphloop.loops.crew import LOG, Supervised, taken
+from ralphloop.loops.place import Here, here, last_over
 from ralphloop.runner.terms import Terms
 from ralphloop.store import arming, supervisor
 from ralphloop.store.loop import LoopFiles

@@ -10,8 +10,8 @@ from typing import TypeVar
 
 from ralphloop.agents import registration, settings
 from ralphloop.cli.errors import UserError
-from ralphloop.cli.here import Here
-from ralphloop.cli.person import require_person
+from ralphloop.loops.person import require_person
+from ralphloop.loops.place import Here
 from ralphloop.store import installs
 from ralphloop.store.installs import ChangedError, SettingsFile
 from ralphloop.store.lock import BusyError

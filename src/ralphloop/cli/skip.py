@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 
-from ralphloop.cli.book import Book, opened, tally_line
 from ralphloop.cli.errors import UserError
-from ralphloop.cli.here import here, pick
 from ralphloop.cli.output import say
-from ralphloop.cli.person import require_person
 from ralphloop.domain.model import CLOSED, SKIPPED
+from ralphloop.loops.book import Book, opened, tally_line
+from ralphloop.loops.person import require_person
+from ralphloop.loops.place import here, pick
 from ralphloop.store import tasks
 
 

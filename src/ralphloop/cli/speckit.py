@@ -7,11 +7,8 @@ import os
 from functools import partial
 
 from ralphloop.cli.errors import UserError
-from ralphloop.cli.here import Here, here
 from ralphloop.cli.output import say
-from ralphloop.cli.spec import actions, creation, ending, execution, overview, state_file, step, wording
-from ralphloop.cli.spec.catalogue import Specs, specs_here
-from ralphloop.cli.spec.kind import SPECKIT_KIND, Spec, must_stay
+from ralphloop.cli.spec import actions
 from ralphloop.cli.spec.parser import (
     HELP,
     Action,
@@ -21,6 +18,10 @@ from ralphloop.cli.spec.parser import (
     target_option,
     text_option,
 )
+from ralphloop.loops.place import Here, here
+from ralphloop.loops.spec import creation, ending, execution, overview, state_file, step, wording
+from ralphloop.loops.spec.catalogue import Specs, specs_here
+from ralphloop.loops.spec.kind import SPECKIT_KIND, Spec, must_stay
 from ralphloop.store import files
 from ralphloop.tasklists import spec_phase
 

@@ -8,20 +8,8 @@ from functools import partial
 from typing import Any
 
 from ralphloop.cli.errors import UserError
-from ralphloop.cli.here import here
 from ralphloop.cli.output import say
-from ralphloop.cli.spec import (
-    actions,
-    creation,
-    ending,
-    execution,
-    overview,
-    state_file,
-    triage,
-    wording,
-)
-from ralphloop.cli.spec.catalogue import Specs, specs_here
-from ralphloop.cli.spec.kind import GRANULARITIES, SPECUM_KIND
+from ralphloop.cli.spec import actions
 from ralphloop.cli.spec.parser import (
     HELP,
     Action,
@@ -31,6 +19,10 @@ from ralphloop.cli.spec.parser import (
     target_option,
     text_option,
 )
+from ralphloop.loops.place import here
+from ralphloop.loops.spec import creation, ending, execution, overview, state_file, triage, wording
+from ralphloop.loops.spec.catalogue import Specs, specs_here
+from ralphloop.loops.spec.kind import GRANULARITIES, SPECUM_KIND
 from ralphloop.store import files
 from ralphloop.tasklists import spec_phase, spec_state
 

@@ -7,11 +7,9 @@ import os
 import uuid
 from typing import NamedTuple
 
-from ralphloop.cli import allowance, interpreter, launch, precheck, terms
-from ralphloop.cli.choice import choose
+from ralphloop.cli import allowance
 from ralphloop.cli.config import loaded
 from ralphloop.cli.errors import UserError
-from ralphloop.cli.here import Here, here
 from ralphloop.cli.output import say, say_json
 from ralphloop.config import CONTINUATIONS
 from ralphloop.domain.ledger import Ledger, name_tasks
@@ -22,6 +20,9 @@ from ralphloop.domain.survey import survey
 from ralphloop.domain.worklist import Worklist
 from ralphloop.evidence import protect
 from ralphloop.evidence.approval import digest, waiting
+from ralphloop.loops import interpreter, launch, precheck, terms
+from ralphloop.loops.choice import choose
+from ralphloop.loops.place import Here, here
 from ralphloop.store import arming, shelf, tasks
 from ralphloop.store.loop import LoopFiles
 from ralphloop.store.shelf import Record, Shelf

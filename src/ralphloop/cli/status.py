@@ -6,9 +6,9 @@ import argparse
 import shutil
 import time
 
-from ralphloop.cli.here import UNDER_WAY, Here, here, pick
 from ralphloop.cli.output import say, say_json
 from ralphloop.domain.model import ENDED, FINAL
+from ralphloop.loops.place import UNDER_WAY, Here, here, pick
 from ralphloop.store import shelf, tasks
 from ralphloop.store.loop import LoopFiles
 from ralphloop.tasklists.registry import own_file

@@ -15,12 +15,8 @@ from typing import Any
 from ralphloop.agents import nested
 from ralphloop.agents.registry import client
 from ralphloop.agents.transcript_place import transcript_of
-from ralphloop.cli import opening, run_branch
-from ralphloop.cli.book import opened
+from ralphloop.cli import opening
 from ralphloop.cli.errors import UserError
-from ralphloop.cli.here import Here, pick
-from ralphloop.cli.run_terms import must_be_allowed, program_at
-from ralphloop.cli.setup import PACKAGE
 from ralphloop.cli.skip import leave_out
 from ralphloop.domain.limits import overspent
 from ralphloop.domain.model import LAYOUTS, StopEvent
@@ -28,6 +24,11 @@ from ralphloop.domain.supervision import REGISTRATION
 from ralphloop.evidence import commit
 from ralphloop.hook import find, spending
 from ralphloop.hook.answer import decision_on
+from ralphloop.loops import run_branch
+from ralphloop.loops.book import opened
+from ralphloop.loops.place import Here, pick
+from ralphloop.loops.run_terms import must_be_allowed, program_at
+from ralphloop.loops.setup import PACKAGE
 from ralphloop.notify import send
 from ralphloop.runner.agent_process import AgentProcess, AgentStartError, end_strays
 from ralphloop.runner.control import Control

@@ -7,8 +7,8 @@ import os
 import shutil
 import sys
 
-from ralphloop.cli.here import here, pick
 from ralphloop.cli.output import complain, say
+from ralphloop.loops.place import here, pick
 from ralphloop.views import terminal
 from ralphloop.views.live.clock import clock
 from ralphloop.views.live.show import NO_RICH, OVER, once, show, why_plain

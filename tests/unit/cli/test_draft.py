@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ralphloop.cli.draft import from_markdown, from_text
 from ralphloop.cli.errors import UserError
+from ralphloop.loops.draft import from_markdown, from_text
 
 
 def titles(text: str) -> list[str]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
-from ralphloop.cli import precheck
 from ralphloop.cli.health.finding import FATAL, FINE, WARNING, Finding
-from ralphloop.cli.here import Here
+from ralphloop.loops import precheck
+from ralphloop.loops.place import Here
 from ralphloop.store import shelf
 from ralphloop.store.approvals import is_within_reach
 from ralphloop.store.shelf import Shelf

@@ -10,10 +10,10 @@ from ralphloop.agents import claude
 from ralphloop.agents.registration import Registration
 from ralphloop.cli.health import program, settings
 from ralphloop.cli.health.finding import FATAL, FINE, WARNING, Finding
-from ralphloop.cli.here import Here
 from ralphloop.cli.output import show_progress
-from ralphloop.cli.setup import PACKAGE, Setup
 from ralphloop.domain.model import FEATURES, LAYOUTS
+from ralphloop.loops.place import Here
+from ralphloop.loops.setup import PACKAGE, Setup
 from ralphloop.store.approvals import is_within_reach
 from ralphloop.store.installs import GUARD, SettingsFile
 from ralphloop.store.shelf import Shelf

@@ -10,13 +10,13 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 
 from ralphloop.cli.health.finding import FATAL, WARNING, Finding, Repair
-from ralphloop.cli.here import UNDER_WAY, Here
-from ralphloop.cli.setup import look
-from ralphloop.cli.spec import triage
-from ralphloop.cli.spec.catalogue import specs_at
-from ralphloop.cli.spec.kind import NOTES, SPECKIT_KIND, SPECUM_KIND
 from ralphloop.domain.limits import duration
 from ralphloop.domain.model import RUNNING, WAITING
+from ralphloop.loops.place import UNDER_WAY, Here
+from ralphloop.loops.setup import look
+from ralphloop.loops.spec import triage
+from ralphloop.loops.spec.catalogue import specs_at
+from ralphloop.loops.spec.kind import NOTES, SPECKIT_KIND, SPECUM_KIND
 from ralphloop.store import files
 from ralphloop.store.lock import BusyError, Lock
 from ralphloop.store.loop import LoopFiles

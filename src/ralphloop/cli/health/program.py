@@ -8,9 +8,9 @@ import shutil
 from collections.abc import Mapping, Sequence
 
 from ralphloop.agents import claude
-from ralphloop.cli import interpreter
 from ralphloop.cli.health.finding import FATAL, FINE, WARNING, Finding, Repair
-from ralphloop.cli.here import Here
+from ralphloop.loops import interpreter
+from ralphloop.loops.place import Here
 from ralphloop.store import files, shelf
 from ralphloop.store.approvals import is_within_reach
 from ralphloop.store.shelf import Shelf

@@ -14,10 +14,10 @@ from ralphloop.agents.settings import without_plugin
 from ralphloop.cli import scope
 from ralphloop.cli.errors import UserError
 from ralphloop.cli.health.finding import WARNING, Finding, Repair
-from ralphloop.cli.here import Here
-from ralphloop.cli.setup import Setup
 from ralphloop.domain.model import PLUGINS, SPECKIT, SPECUM
 from ralphloop.domain.prompt import cut
+from ralphloop.loops.place import Here
+from ralphloop.loops.setup import Setup
 from ralphloop.store import files
 from ralphloop.store.installs import SettingsFile
 

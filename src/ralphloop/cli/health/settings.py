@@ -8,11 +8,11 @@ from collections.abc import Iterator, Sequence
 from ralphloop.agents import registration
 from ralphloop.agents.plugins import MARKET
 from ralphloop.agents.registration import Registration
-from ralphloop.cli import cap
 from ralphloop.cli.health.finding import FATAL, FINE, WARNING, Finding
-from ralphloop.cli.here import Here
-from ralphloop.cli.setup import EVENTS, Setup
 from ralphloop.domain.model import LAYOUTS, PLUGINS
+from ralphloop.loops import cap
+from ralphloop.loops.place import Here
+from ralphloop.loops.setup import EVENTS, Setup
 
 
 def listed(place: Here) -> tuple[str, ...]:

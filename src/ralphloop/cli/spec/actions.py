@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 
-from ralphloop.cli.here import Here, here
 from ralphloop.cli.output import say, say_json
-from ralphloop.cli.spec import ending, execution, overview, step, triage, wording
-from ralphloop.cli.spec.catalogue import Specs, specs_here
-from ralphloop.cli.spec.kind import Kind, Spec
+from ralphloop.loops.place import Here, here
+from ralphloop.loops.spec import ending, execution, overview, step, triage, wording
+from ralphloop.loops.spec.catalogue import Specs, specs_here
+from ralphloop.loops.spec.kind import Kind, Spec
 
 
 def phase(kind: Kind, args: argparse.Namespace) -> int:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ralphloop.agents import claude, plugins, registration
 from ralphloop.agents.plugins import Plugin
 from ralphloop.agents.registration import Registration, Settings
-from ralphloop.cli.here import Here
+from ralphloop.loops.place import Here
 from ralphloop.store import files
 
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from ralphloop.cli.here import Here
+from ralphloop.loops.place import Here
 from ralphloop.store import files, shelf
 
 

@@ -8,10 +8,10 @@ from collections.abc import Callable, Mapping
 from typing import TypeVar
 
 from ralphloop.cli.errors import UserError
-from ralphloop.cli.here import Here
 from ralphloop.config import Config
 from ralphloop.domain import jsontext
 from ralphloop.evidence import commit
+from ralphloop.loops.place import Here
 from ralphloop.runner.terms import Terms
 from ralphloop.store import files
 from ralphloop.store.loop import LoopFiles

@@ -8,11 +8,11 @@ import os
 from ralphloop.agents.presence import agent_in
 from ralphloop.cli import allowance, consent
 from ralphloop.cli.errors import UserError
-from ralphloop.cli.here import Here, last_over
-from ralphloop.cli.person import require_person
 from ralphloop.domain.limits import iteration_limit
 from ralphloop.domain.model import COMPLETE, FEATURES, Limits, TaskList
 from ralphloop.evidence import globs
+from ralphloop.loops.person import require_person
+from ralphloop.loops.place import Here, last_over
 from ralphloop.store import approvals, arming, files, pins, shelf, tasks
 from ralphloop.store.loop import LoopFiles
 from ralphloop.store.shelf import Shelf

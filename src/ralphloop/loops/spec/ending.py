@@ -8,14 +8,14 @@ import time
 
 from ralphloop.agents.presence import agent_in
 from ralphloop.cli.errors import UserError
-from ralphloop.cli.halt import halt
-from ralphloop.cli.here import Here, must_not_be_anothers
 from ralphloop.cli.output import say
-from ralphloop.cli.spec import overview, state_file
-from ralphloop.cli.spec.catalogue import Specs
-from ralphloop.cli.spec.kind import Spec
-from ralphloop.cli.spec.state_file import State
 from ralphloop.domain.model import COMPLETE, FINAL
+from ralphloop.loops.halt import halt
+from ralphloop.loops.place import Here, must_not_be_anothers
+from ralphloop.loops.spec import overview, state_file
+from ralphloop.loops.spec.catalogue import Specs
+from ralphloop.loops.spec.kind import Spec
+from ralphloop.loops.spec.state_file import State
 from ralphloop.store import files
 from ralphloop.store.loop import CANCEL, LoopFiles
 from ralphloop.store.shelf import Shelf

@@ -8,10 +8,10 @@ from typing import Any
 
 from ralphloop.cli import start
 from ralphloop.cli.errors import UserError
-from ralphloop.cli.here import Here
-from ralphloop.cli.spec import state_file
-from ralphloop.cli.spec.catalogue import Specs
-from ralphloop.cli.spec.kind import NOTES, Spec, must_stay
+from ralphloop.loops.place import Here
+from ralphloop.loops.spec import state_file
+from ralphloop.loops.spec.catalogue import Specs
+from ralphloop.loops.spec.kind import NOTES, Spec, must_stay
 from ralphloop.store import files
 from ralphloop.tasklists import spec_phase
 

@@ -9,9 +9,9 @@ import subprocess
 import sys
 
 from ralphloop.cli.errors import UserError
-from ralphloop.cli.here import Here
-from ralphloop.cli.setup import PACKAGE
 from ralphloop.cli.supervise import READY
+from ralphloop.loops.place import Here
+from ralphloop.loops.setup import PACKAGE
 from ralphloop.runner.agent_process import end_strays
 from ralphloop.runner.terms import Terms
 from ralphloop.store import files, supervisor

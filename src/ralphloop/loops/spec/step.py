@@ -6,12 +6,12 @@ import os
 from typing import Any
 
 from ralphloop.cli.errors import UserError
-from ralphloop.cli.here import Here
 from ralphloop.cli.output import say
-from ralphloop.cli.spec import overview, state_file
-from ralphloop.cli.spec.catalogue import Specs
-from ralphloop.cli.spec.kind import GRANULARITIES, NOTES, TASKS, Spec, Step
 from ralphloop.hook import words
+from ralphloop.loops.place import Here
+from ralphloop.loops.spec import overview, state_file
+from ralphloop.loops.spec.catalogue import Specs
+from ralphloop.loops.spec.kind import GRANULARITIES, NOTES, TASKS, Spec, Step
 from ralphloop.store.loop import LoopFiles
 from ralphloop.tasklists import spec_phase
 from ralphloop.views.state import state_of

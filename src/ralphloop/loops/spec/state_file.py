@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from ralphloop.cli.book import WAIT_S
 from ralphloop.cli.errors import UserError
-from ralphloop.cli.here import Here, last_over
-from ralphloop.cli.spec.kind import Spec
 from ralphloop.domain import jsontext
 from ralphloop.domain.model import FINAL
+from ralphloop.loops.book import WAIT_S
+from ralphloop.loops.place import Here, last_over
+from ralphloop.loops.spec.kind import Spec
 from ralphloop.store import arming, files
 from ralphloop.store.lock import BusyError, Lock
 from ralphloop.store.loop import LoopFiles

@@ -6,8 +6,8 @@ import os
 from dataclasses import dataclass
 
 from ralphloop.cli.errors import UserError
-from ralphloop.cli.here import Here
-from ralphloop.cli.spec.kind import NOTES, Kind, Settings, Spec, must_stay
+from ralphloop.loops.place import Here
+from ralphloop.loops.spec.kind import NOTES, Kind, Settings, Spec, must_stay
 from ralphloop.store import files
 from ralphloop.tasklists import frontmatter, spec_phase, spec_state
 

@@ -12,11 +12,11 @@ from typing import NoReturn
 from ralphloop.agents import claude
 from ralphloop.agents.presence import agent_in
 from ralphloop.cli.errors import UserError
-from ralphloop.cli.here import Here
-from ralphloop.cli.setup import PACKAGE
 from ralphloop.domain import prompt
 from ralphloop.domain.model import CANCELLED, ENDED
 from ralphloop.hook.words import words_for
+from ralphloop.loops.place import Here
+from ralphloop.loops.setup import PACKAGE
 from ralphloop.store import files, tasks
 from ralphloop.store.loop import LoopFiles
 from ralphloop.views.state import state_of

@@ -9,10 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ralphloop.cli import record_shape
 from ralphloop.cli.errors import UserError
-from ralphloop.cli.here import Here
-from ralphloop.cli.recorded_case import Said, as_case, named_sessions
 from ralphloop.domain import jsontext
 from ralphloop.domain.answer import Decision, Need
 from ralphloop.domain.model import LoopState, Turn
@@ -23,14 +20,17 @@ from ralphloop.hook import claim, find, wire
 from ralphloop.hook.find import Call
 from ralphloop.hook.recording import FORMAT
 from ralphloop.hook.stop import Stop
+from ralphloop.loops.place import Here
 from ralphloop.store import approvals, files, records
 from ralphloop.store.loop import LoopFiles
 from ralphloop.store.records import Kept
 from ralphloop.store.shelf import ARMED, ENDED, OWNED, Shelf
 from ralphloop.tasklists.registry import TRUTH
+from ralphloop.testing import record_shape
 from ralphloop.testing.conformance.case import Case, parse
 from ralphloop.testing.conformance.reading import CaseError
 from ralphloop.testing.conformance.scene import Scene, SceneError, since
+from ralphloop.testing.recorded_case import Said, as_case, named_sessions
 from ralphloop.testing.scratch import scratch_folder
 
 PREFIX = "ralphloop-replay-"

@@ -6,14 +6,14 @@ import os
 from typing import Any, NamedTuple
 
 from ralphloop.cli.errors import UserError
-from ralphloop.cli.here import Here
 from ralphloop.cli.output import say
-from ralphloop.cli.spec import state_file
-from ralphloop.cli.spec.catalogue import Specs
-from ralphloop.cli.spec.kind import IMPLEMENT, NOTES, TASKS, Spec
-from ralphloop.cli.spec.state_file import State
 from ralphloop.domain.model import LoopState, Task
 from ralphloop.domain.prompt import line
+from ralphloop.loops.place import Here
+from ralphloop.loops.spec import state_file
+from ralphloop.loops.spec.catalogue import Specs
+from ralphloop.loops.spec.kind import IMPLEMENT, NOTES, TASKS, Spec
+from ralphloop.loops.spec.state_file import State
 from ralphloop.store.loop import LoopFiles
 from ralphloop.tasklists import boxes, spec_phase
 from ralphloop.views.state import state_of

@@ -7,12 +7,12 @@ import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from ralphloop.cli import toml_text
 from ralphloop.domain.model import PLUGINS
 from ralphloop.domain.plain import plain
 from ralphloop.evidence.mask import MASKED
 from ralphloop.hook.belongings import HOME, ROOT
 from ralphloop.hook.recording import NAMES
+from ralphloop.testing import toml_text
 from ralphloop.testing.conformance.answer import Answer
 from ralphloop.testing.conformance.scene import BYTES
 

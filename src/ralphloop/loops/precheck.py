@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from ralphloop.agents import claude, registration
-from ralphloop.cli import cap
 from ralphloop.cli.errors import UserError
-from ralphloop.cli.here import Here
-from ralphloop.cli.setup import Setup, look
 from ralphloop.domain.model import PLUGINS
+from ralphloop.loops import cap
+from ralphloop.loops.place import Here
+from ralphloop.loops.setup import Setup, look
 from ralphloop.tasklists.registry import own_file
 from ralphloop.tasklists.source import Source
 

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from ralphloop.cli.errors import UserError
-from ralphloop.cli.here import Here
 from ralphloop.cli.output import say
-from ralphloop.cli.spec import creation, state_file, wording
-from ralphloop.cli.spec.catalogue import Specs
-from ralphloop.cli.spec.kind import NOTES, SPECUM_KIND, Spec, must_stay
 from ralphloop.domain import jsontext
 from ralphloop.domain.prompt import line
 from ralphloop.hook import words
+from ralphloop.loops.place import Here
+from ralphloop.loops.spec import creation, state_file, wording
+from ralphloop.loops.spec.catalogue import Specs
+from ralphloop.loops.spec.kind import NOTES, SPECUM_KIND, Spec, must_stay
 from ralphloop.store import files
 from ralphloop.store.shelf import Shelf
 from ralphloop.tasklists import spec_phase

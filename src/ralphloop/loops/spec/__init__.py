@@ -1,0 +1,1 @@
+"""Specs and features phase by phase, up to the loop over their tasks."""
