@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from ralphloop.cli.output import say
-from ralphloop.domain.model import PROVEN, VOUCHED
-from ralphloop.loops.book import opened, tally_line
-from ralphloop.loops.person import require_person
-from ralphloop.loops.place import here, pick
-from ralphloop.store import tasks
+from ralphloop import loops
+from ralphloop.cli.output import show
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -25,19 +21,4 @@ the agent's client it is refused.
 
 
 def run(args: argparse.Namespace) -> int:
-    place = here()
-    require_person(place.env, "vouching for a task")
-    with opened(pick(place, args.loop)) as book:
-        task = book.task(args.id)
-        state = book.ledger.state(task)
-        if state in (PROVEN, VOUCHED):
-            say(f"{args.id} is {state} already. {tally_line(book.work())}")
-            return 0
-        book.ledger.note(args.id, state=VOUCHED)
-        if not task.done:
-            tasks.mark(book.loop.record, [book.place(args.id)], done=True)
-            task.done = True
-        book.save("accept", task=args.id)
-        tasks.show_now(book.loop, book.state, book.work())
-        say(f"{args.id} counts as done on your word. {tally_line(book.work())}")
-    return 0
+    return show(loops.accept(loops.here(), args.id, loop=args.loop))

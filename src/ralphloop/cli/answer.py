@@ -4,14 +4,9 @@ from __future__ import annotations
 
 import argparse
 
-from ralphloop.cli.errors import UserError
-from ralphloop.cli.output import say
+from ralphloop import loops
+from ralphloop.cli.output import show
 from ralphloop.cli.spec.parser import HELP
-from ralphloop.domain.model import NEEDS_INPUT
-from ralphloop.evidence.mask import mask, secrets
-from ralphloop.loops.book import opened
-from ralphloop.loops.person import require_person
-from ralphloop.loops.place import here, pick
 
 # Typed behind a slash command: the task's id, and the answer byte by byte.
 TYPED = {"": {**HELP, "--loop": 1}}
@@ -31,22 +26,4 @@ Run it in a terminal of your own, or type /ralphloop:answer ID TEXT in the clien
 
 
 def run(args: argparse.Namespace) -> int:
-    place = here()
-    require_person(place.env, "an answer")
-    if not args.text.strip():
-        raise UserError("the answer is empty; say what the agent shall do.")
-    with opened(pick(place, args.loop)) as book:
-        task = book.task(args.id)
-        known = book.ledger.tasks.get(args.id, {})
-        if not known.get("question") and not task.needs_human:
-            raise UserError(f"nothing was asked about {args.id}; `ralphloop status` shows the questions.")
-        book.ledger.note(args.id, answer=args.text)
-        # The agent gets the answer whole, from the ledger; the journal is for others to read, too.
-        told = mask(args.text, secrets(place.env))
-        book.save("answer", task=args.id, answer=told, session=place.session)
-    waits = book.state.outcome == NEEDS_INPUT
-    say(
-        f"{args.id} is answered. "
-        + ("Send the session any message." if waits else "The agent gets it with the task.")
-    )
-    return 0
+    return show(loops.answer(loops.here(), args.id, args.text, loop=args.loop))

@@ -4,14 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from ralphloop.cli.output import say
-from ralphloop.domain.model import CANCELLED, COMPLETE, ENDED
-from ralphloop.loops.book import locked
-from ralphloop.loops.halt import halt
-from ralphloop.loops.place import here, pick
-from ralphloop.store import arming, supervisor
-from ralphloop.store.loop import CANCEL, LoopFiles
-from ralphloop.views.state import state_of
+from ralphloop import loops
+from ralphloop.cli.output import show
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -26,21 +20,4 @@ The task list stays as it is; `ralphloop start` begins a new loop over it.
 
 
 def run(args: argparse.Namespace) -> int:
-    place = here()
-    loop = pick(place, args.name)
-    name = loop.record.name
-    state = state_of(loop)
-    if state.state == ENDED and state.outcome in (CANCELLED, COMPLETE):
-        _lay_to_rest(loop)
-        say(f"{name} is {state.outcome} already; nothing to cancel.")
-    elif halt(loop, CANCEL, place=place):
-        when = "" if supervisor.is_held(loop) else " at the end of its turn"
-        say(f"{name} is cancelled. The agent stops{when}; the task list stays.")
-    return 0
-
-
-def _lay_to_rest(loop: LoopFiles) -> None:
-    """A loop whose end was killed half-way, or found the project busy, still has its record."""
-    if any(record.id == loop.record.id for record in arming.under_way(loop.shelf)):
-        with locked(loop):
-            loop.rest(state_of(loop))
+    return show(loops.cancel(loops.here(), args.name))

@@ -3,9 +3,20 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from typing import Any
 
 from ralphloop.domain.plain import plain
+from ralphloop.loops.result import Result
+
+
+def show(result: Result, *, as_json: bool = False) -> int:
+    """What came of an action, for whoever called; its exit code."""
+    if as_json:
+        say_json(result.data)
+    elif result.messages:
+        say(*result.messages)
+    return result.code
 
 
 def say(*lines: str) -> None:
@@ -34,6 +45,6 @@ def _clean(value: Any) -> Any:
     """Texts as any JSON reader takes them: bytes that were not UTF-8 become question marks."""
     if isinstance(value, str):
         return value.encode("utf-8", "replace").decode("utf-8")
-    if isinstance(value, dict):
+    if isinstance(value, Mapping):
         return {_clean(key): _clean(item) for key, item in value.items()}
     return [_clean(item) for item in value] if isinstance(value, (list, tuple)) else value

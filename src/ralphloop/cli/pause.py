@@ -4,14 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from ralphloop.cli.errors import UserError
-from ralphloop.cli.output import say
-from ralphloop.domain.model import ENDED, INTERRUPTED, PAUSED
-from ralphloop.loops.halt import ask, halt
-from ralphloop.loops.place import here, pick
-from ralphloop.store import supervisor
-from ralphloop.store.loop import PAUSE
-from ralphloop.views.state import state_of
+from ralphloop import loops
+from ralphloop.cli.output import show
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -24,19 +18,4 @@ examples:
 
 
 def run(args: argparse.Namespace) -> int:
-    place = here()
-    loop = pick(place, args.name)
-    name = loop.record.name
-    state = state_of(loop)
-    is_driven = supervisor.is_held(loop)
-    again = f"ralphloop {'resume' if loop.record.supervision is None or is_driven else 'run'} {name}"
-    if state.state == ENDED:
-        raise UserError(f"{name} has ended ({state.outcome}); there is nothing to pause.")
-    if state.state == PAUSED and state.outcome == INTERRUPTED:
-        say(f"{name} is paused already; `{again}` goes on.")
-    elif is_driven:
-        ask(loop, PAUSE, place)  # the supervisor rests once the turn, its claims and its spending are counted
-        say(f"{name} pauses at the end of this turn; `{again}` goes on.")
-    elif halt(loop, PAUSE, place=place, is_late=lambda state: state.state == ENDED):
-        say(f"{name} is paused. The agent stops at the end of its turn; `{again}` goes on.")
-    return 0
+    return show(loops.pause(loops.here(), args.name))

@@ -4,13 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from ralphloop.cli.errors import UserError
-from ralphloop.cli.output import say
-from ralphloop.domain.model import CLOSED, SKIPPED
-from ralphloop.loops.book import Book, opened, tally_line
-from ralphloop.loops.person import require_person
-from ralphloop.loops.place import here, pick
-from ralphloop.store import tasks
+from ralphloop import loops
+from ralphloop.cli.output import show
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -25,24 +20,4 @@ Run it in a terminal of your own: inside the agent's client it is refused.
 
 
 def run(args: argparse.Namespace) -> int:
-    place = here()
-    require_person(place.env, "leaving out a task")
-    with opened(pick(place, args.loop)) as book:
-        if book.ledger.state(book.task(args.id)) in CLOSED:
-            raise UserError(f"{args.id} is done already; there is nothing to skip.")
-        again = "" if leave_out(book, args.id) else " already"
-        say(f"{args.id} is skipped{again}. {tally_line(book.work())}")
-    return 0
-
-
-def leave_out(book: Book, task_id: str) -> bool:
-    """Mark an open task as skipped; False if it is not open."""
-    task = book.task(task_id)
-    if book.ledger.state(task) in (*CLOSED, SKIPPED):
-        return False
-    if task.done:  # claimed, and not proven
-        tasks.mark(book.loop.record, [book.place(task_id)], done=False)
-        task.done = False
-    book.ledger.note(task_id, state=SKIPPED)
-    book.save("skip", task=task_id)
-    return True
+    return show(loops.skip(loops.here(), args.id, loop=args.loop))

@@ -17,7 +17,6 @@ from ralphloop.agents.registry import client
 from ralphloop.agents.transcript_place import transcript_of
 from ralphloop.cli import opening
 from ralphloop.cli.errors import UserError
-from ralphloop.cli.skip import leave_out
 from ralphloop.domain.limits import overspent
 from ralphloop.domain.model import LAYOUTS, StopEvent
 from ralphloop.domain.supervision import REGISTRATION
@@ -29,6 +28,7 @@ from ralphloop.loops.book import opened
 from ralphloop.loops.place import Here, pick
 from ralphloop.loops.run_terms import must_be_allowed, program_at
 from ralphloop.loops.setup import PACKAGE
+from ralphloop.loops.word import leave_out
 from ralphloop.notify import send
 from ralphloop.runner.agent_process import AgentProcess, AgentStartError, end_strays
 from ralphloop.runner.control import Control

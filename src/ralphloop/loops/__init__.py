@@ -1,1 +1,43 @@
-"""What a person or a program can do with a loop: values in, a result out."""
+"""What a person or a program can do with a loop: values in, a result out.
+
+`from ralphloop import loops` brings every name below; the module behind one is loaded when it is first used,
+so that a command pays for nothing else. Provisional: names may still change until version 1.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ralphloop.loops.halt import cancel as cancel
+    from ralphloop.loops.halt import pause as pause
+    from ralphloop.loops.place import Here as Here
+    from ralphloop.loops.place import here as here
+    from ralphloop.loops.question import answer as answer
+    from ralphloop.loops.question import ask as ask
+    from ralphloop.loops.result import Result as Result
+    from ralphloop.loops.word import accept as accept
+    from ralphloop.loops.word import skip as skip
+
+# name -> its module; none is called like a name, or loading it would take the name's place
+_HOMES = {
+    "Here": "place",
+    "here": "place",
+    "Result": "result",
+    "pause": "halt",
+    "cancel": "halt",
+    "ask": "question",
+    "answer": "question",
+    "accept": "word",
+    "skip": "word",
+}
+__all__ = sorted(_HOMES)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    globals()[name] = found
+    return found

@@ -10,7 +10,7 @@ from ralphloop.agents.presence import agent_in
 from ralphloop.cli.errors import UserError
 from ralphloop.cli.output import say
 from ralphloop.domain.model import COMPLETE, FINAL
-from ralphloop.loops.halt import halt
+from ralphloop.loops.halt import halt, held_later
 from ralphloop.loops.place import Here, must_not_be_anothers
 from ralphloop.loops.spec import overview, state_file
 from ralphloop.loops.spec.catalogue import Specs
@@ -53,6 +53,7 @@ def _end(place: Here, spec: Spec, *, loop: LoopFiles, again: str) -> bool:
     """End the loop; False if it can only end at the next stop, or was complete when its turn came."""
     _must_be_ours(place, loop)
     if not halt(loop, CANCEL, place=place, is_late=lambda state: state.outcome == COMPLETE):
+        say(held_later(loop, CANCEL))
         say(f"Type `{spec.typed('cancel', again)}` again in a moment to clear {spec.shown(spec.kind.state)}.")
         return False
     if state_of(loop).outcome == COMPLETE:

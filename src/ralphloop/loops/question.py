@@ -1,0 +1,53 @@
+"""A question about one task: the agent asks and goes on with the others, the person answers."""
+
+from __future__ import annotations
+
+from ralphloop.cli.errors import UserError
+from ralphloop.domain.model import CLOSED, NEEDS_INPUT, SKIPPED
+from ralphloop.evidence.mask import mask, secrets
+from ralphloop.hook.announce import announce_question
+from ralphloop.loops.book import opened, tally_line
+from ralphloop.loops.person import require_person
+from ralphloop.loops.place import Here, must_not_be_anothers, pick
+from ralphloop.loops.result import Result
+
+
+def ask(place: Here, task: str, text: str, *, loop: str | None = None) -> Result:
+    """Ask the person about a task; the loop goes on with the others."""
+    if not text.strip():
+        raise UserError("the question is empty; say what you need to know.")
+    question = mask(text, secrets(place.env))  # it is kept, shown and sent
+    found = pick(place, loop)
+    must_not_be_anothers(place, found)
+    with opened(found) as book:
+        state = book.ledger.state(book.task(task))
+        if state in (*CLOSED, SKIPPED):
+            raise UserError(f"{task} is {state} already; ask about an open task.")
+        book.ledger.note(task, question=question)
+        book.ledger.drop(task, "answer")
+        book.ledger.drop(task, "state")
+        book.save("ask", task=task, question=question, session=place.session)
+        work = book.work()
+    if work.next:  # else the next stop says so
+        announce_question(found, task, place.env)
+    following = work.next[0].id if work.next else None
+    facts = {"task": task, "loop": found.record.id, "state": "asked", "next": following}
+    return Result(facts, (f"{task} waits for the person's answer. {tally_line(work)}",))
+
+
+def answer(place: Here, task: str, text: str, *, loop: str | None = None) -> Result:
+    """Answer what was asked about a task; the agent gets it with the task."""
+    require_person(place.env, "an answer")
+    if not text.strip():
+        raise UserError("the answer is empty; say what the agent shall do.")
+    with opened(pick(place, loop)) as book:
+        known = book.ledger.tasks.get(task, {})
+        if not book.task(task).needs_human and not known.get("question"):
+            raise UserError(f"nothing was asked about {task}; `ralphloop status` shows the questions.")
+        book.ledger.note(task, answer=text)
+        # The agent gets the answer whole, from the ledger; the journal is for others to read, too.
+        book.save("answer", task=task, answer=mask(text, secrets(place.env)), session=place.session)
+    waits = book.state.outcome == NEEDS_INPUT
+    follows = "Send the session any message." if waits else "The agent gets it with the task."
+    facts = {"task": task, "loop": book.loop.record.id, "state": "answered"}
+    return Result(facts, (f"{task} is answered. {follows}",))
