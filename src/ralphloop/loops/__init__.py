@@ -10,13 +10,25 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ralphloop.loops.consent import Approval as Approval
+    from ralphloop.loops.consent import approve as approve
+    from ralphloop.loops.consent import waiting_change as waiting_change
     from ralphloop.loops.halt import cancel as cancel
     from ralphloop.loops.halt import pause as pause
+    from ralphloop.loops.outset import Wish as Wish
+    from ralphloop.loops.outset import start as start
     from ralphloop.loops.place import Here as Here
     from ralphloop.loops.place import here as here
     from ralphloop.loops.question import answer as answer
     from ralphloop.loops.question import ask as ask
     from ralphloop.loops.result import Result as Result
+    from ralphloop.loops.result import quiet as quiet
+    from ralphloop.loops.resumption import resume as resume
+    from ralphloop.loops.task_claim import done as done
+    from ralphloop.loops.task_claim import verify as verify
+    from ralphloop.loops.task_list import new as new
+    from ralphloop.loops.task_list import plan as plan
+    from ralphloop.loops.task_list import show_plan as show_plan
     from ralphloop.loops.word import accept as accept
     from ralphloop.loops.word import skip as skip
 
@@ -25,12 +37,24 @@ _HOMES = {
     "Here": "place",
     "here": "place",
     "Result": "result",
+    "quiet": "result",
     "pause": "halt",
     "cancel": "halt",
     "ask": "question",
     "answer": "question",
+    "done": "task_claim",
+    "verify": "task_claim",
     "accept": "word",
     "skip": "word",
+    "new": "task_list",
+    "plan": "task_list",
+    "show_plan": "task_list",
+    "start": "outset",
+    "Wish": "outset",
+    "resume": "resumption",
+    "approve": "consent",
+    "waiting_change": "consent",
+    "Approval": "consent",
 }
 __all__ = sorted(_HOMES)
 
