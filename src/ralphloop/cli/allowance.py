@@ -6,10 +6,8 @@ import argparse
 from collections.abc import Callable
 from typing import TypeVar
 
-from ralphloop.cli.errors import UserError
-from ralphloop.config import Config, value
-from ralphloop.domain.limits import duration
-from ralphloop.domain.model import UNLIMITED, Limits
+from ralphloop.config import value
+from ralphloop.loops import allowance
 
 T = TypeVar("T")
 
@@ -57,38 +55,5 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def given(args: argparse.Namespace) -> dict[str, float]:
-    """The limits that were asked for, by their names in `Limits`."""
-    if args.iterations == UNLIMITED and not args.i_know:
-        raise UserError("--max-iterations 0 is a loop without an end of turns; add --i-know if you mean it.")
-    return {name: getattr(args, name) for _, name, *_ in OPTIONS if getattr(args, name) is not None}
-
-
-def configured(settings: Config) -> dict[str, float]:
-    """The limits that the settings have, by the same names."""
-    found = {name: settings.get(option[2:].replace("-", "_")) for option, name, *_ in OPTIONS}
-    return {name: most for name, most in found.items() if most is not None}
-
-
-def raised(old: Limits, new: dict[str, float]) -> list[str]:
-    """The limits that would be higher than they are; one that is off cannot be lower."""
-    return [
-        f"{name} {shown(name, most)} instead of {shown(name, getattr(old, name))}"
-        for name, most in new.items()
-        if getattr(old, name) and most > getattr(old, name)
-    ]
-
-
-def shown(name: str, most: float) -> str:
-    if name == "time_s":
-        return duration(most)
-    if name.endswith("usd"):
-        return f"${most:.2f}"
-    return "no limit" if name == "iterations" and most >= UNLIMITED else f"{most:.0f}"
-
-
-def told(limits: Limits) -> str:
-    """`at most 15 iterations, 8 h 00 min, $5.00`."""
-    parts = [f"{shown('iterations', limits.iterations)} iterations", shown("time_s", limits.time_s)]
-    parts += [f"{limits.tokens:.0f} tokens"] if limits.tokens else []
-    parts += [shown("cost_usd", limits.cost_usd)] if limits.cost_usd else []
-    return "at most " + ", ".join(parts)
+    """The limits that were asked for, by their names."""
+    return allowance.asked({name: getattr(args, name) for name in allowance.SETTINGS}, sure=args.i_know)

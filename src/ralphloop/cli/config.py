@@ -9,9 +9,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from ralphloop import config
-from ralphloop.cli.errors import UserError
 from ralphloop.cli.output import complain, say, say_json
 from ralphloop.loops.place import here
+from ralphloop.loops.settings import loaded
 
 NOT_SET = "-"
 HIDDEN = "(set)"
@@ -43,14 +43,6 @@ def run(args: argparse.Namespace) -> int:
     for warning in settings.warnings:
         complain(warning)
     return 0
-
-
-def loaded(root: str, env: Mapping[str, str]) -> config.Config:
-    """The settings of this project, for a command."""
-    try:
-        return config.load(root, env)
-    except config.ConfigError as error:
-        raise UserError(str(error)) from None
 
 
 def _print(settings: config.Config, places: Mapping[str, str]) -> None:

@@ -2,38 +2,36 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable
+from typing import TypeVar
 
-from ralphloop.agents.presence import agent_in
-from ralphloop.cli.errors import UserError
+from ralphloop.cli.errors import UnapprovedError
 from ralphloop.cli.output import say
-from ralphloop.domain.model import APPROVE
-from ralphloop.evidence.approval import digest
-from ralphloop.loops.person import require_person
+from ralphloop.loops.consent import TERMINAL, YES, Approval, listing
+
+T = TypeVar("T")
 
 
-def list_commands(commands: Sequence[str], *, already: int = 0) -> None:
-    what = "1 command" if len(commands) == 1 else f"{len(commands)} commands"
-    say(f"To prove the tasks, ralphloop would run {what} here, as you:")
-    for command in commands:
-        first, *rest = command.split("\n")
-        say(f"  $ {first}", *(f"    {line}" for line in rest))
-    if already:
-        say(f"({already} more you approved before.)")
+def consented(args: argparse.Namespace, begin: Callable[[Approval | None, bool], T]) -> T:
+    """Begin; where commands are not approved, show them and ask, then begin with the answer. With
+    --unapproved it begins all the same."""
+    try:
+        return begin(None, False)
+    except UnapprovedError as error:
+        if not args.json:
+            say(*listing(error.commands, already=error.already))
+        if args.yes:
+            return begin(Approval(error.commands, YES), False)
+        if error.askable and not args.json and can_ask() and ask("Approve them and start? [y/N] "):
+            return begin(Approval(error.commands, TERMINAL), False)
+        if not args.unapproved:
+            raise
+    return begin(None, True)
 
 
-def is_given(*, yes: bool, shown: bool, env: Mapping[str, str], what: str) -> bool:
-    """Whether the person allows what they were shown; False if nobody can be asked."""
-    if yes:
-        require_person(env, "--yes")
-        return True
-    if agent_in(env) or not shown or not _can_ask():
-        return False
-    return ask(f"{what}? [y/N] ")
-
-
-def _can_ask() -> bool:
+def can_ask() -> bool:
     return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout))
 
 
@@ -46,17 +44,3 @@ def ask(question: str) -> bool:
     except KeyboardInterrupt:
         print("\nNothing is approved and nothing started.")
         raise
-
-
-def refusal(commands: Sequence[str], *, layout: str, env: Mapping[str, str], again: str) -> UserError:
-    """Nobody said yes: what was not done, and how it is."""
-    if agent_in(env):
-        typed = f"{APPROVE[layout]} {digest(commands)}"
-        return UserError(
-            f"nothing is approved and nothing started: the person must type `{typed}` in the client, or run "
-            f"`ralphloop approve` in a terminal of their own; then `{again}`, or now with --unapproved."
-        )
-    return UserError(
-        f"nothing is approved and nothing started. `{again} --yes` approves these commands without asking, "
-        "`--unapproved` starts and runs none of them."
-    )

@@ -9,3 +9,13 @@ class UserError(Exception):
     def __init__(self, message: str) -> None:
         super().__init__(message)
         self.message = message
+
+
+class UnapprovedError(UserError):
+    """Nothing was done, because the person has not allowed these commands."""
+
+    def __init__(self, message: str, *, commands: tuple[str, ...], already: int, askable: bool) -> None:
+        super().__init__(message)
+        self.commands = commands
+        self.already = already  # so many more were approved before
+        self.askable = askable  # not inside an agent's client

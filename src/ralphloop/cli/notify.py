@@ -6,10 +6,10 @@ import argparse
 import os
 
 from ralphloop import config
-from ralphloop.cli.config import loaded
 from ralphloop.cli.errors import UserError
 from ralphloop.cli.output import complain, say
 from ralphloop.loops.place import Here, here, pick
+from ralphloop.loops.settings import loaded
 from ralphloop.notify import message, send
 from ralphloop.notify.send import Sent
 from ralphloop.views.state import state_of

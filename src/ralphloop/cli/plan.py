@@ -3,25 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import os
-from collections.abc import Iterator
 
-from ralphloop.cli import new
+from ralphloop import loops
 from ralphloop.cli.errors import UserError
-from ralphloop.cli.output import say, say_json
+from ralphloop.cli.output import show
 from ralphloop.cli.spec.parser import HELP
-from ralphloop.cli.start import look
-from ralphloop.domain.model import FEATURES, Task, TaskList
-from ralphloop.domain.prompt import cut
-from ralphloop.hook.words import command
-from ralphloop.loops.choice import choose
-from ralphloop.loops.draft import Draft
-from ralphloop.loops.place import Here, here
-from ralphloop.loops.spec import wording
-from ralphloop.store import files, tasks
-from ralphloop.tasklists.registry import own_file
-from ralphloop.tasklists.source import Source
-from ralphloop.tasklists.spec_phase import free_name
+from ralphloop.loops.spec.wording import whole
 
 TYPED = {"": {**HELP, "--name": 1, "--show": 0, "--json": 0}}
 
@@ -43,90 +30,9 @@ check is run: `ralphloop start NAME` does that, after it has shown you the comma
 
 
 def run(args: argparse.Namespace) -> int:
-    place = here()
-    goal = wording.whole(args.goal).strip()
+    place, goal = loops.here(), whole(args.goal).strip()
     if args.show:
-        return _show(args, place, choose(place, goal or None))
+        return show(loops.show_plan(place, goal or None), as_json=args.json)
     if not goal:
         raise UserError("plan needs a goal: `ralphloop plan 'what is to be built'`; --show shows a list.")
-    root = place.project
-    name = args.name or free_name(
-        wording.slug(goal) or "plan", files.names(os.path.join(root, ".ralph", "loops"))
-    )
-    folder = new.make(root, name, Draft().text, goal=goal)
-    _tell(args, place, name=name, folder=os.path.relpath(folder))
-    return 0
-
-
-def _tell(args: argparse.Namespace, place: Here, *, name: str, folder: str) -> None:
-    listed = os.path.join(folder, "feature_list.json")
-    look_at = f"{command(place.env)} plan --show {name}"
-    if args.json:
-        say_json({"name": name, "folder": folder, "list": listed, "next": look_at})
-        return
-    say(f"Created {folder} for this goal; its list is empty.")
-    say(f"Write the features into {listed}, then look at it: `{look_at}`")
-
-
-def _show(args: argparse.Namespace, place: Here, source: Source) -> int:
-    try:
-        listed = tasks.parse_source(source)
-    except (ValueError, OSError) as error:
-        raise UserError(f"{source.name} cannot be read: {error} ({own_file(source)}). Repair it.") from None
-    odd = list(_doubts(listed))
-    if args.json:
-        say_json({"name": source.name, "tasks": [_as_json(task) for task in listed.tasks], "doubts": odd})
-        return 0
-    say(f"{source.name}: {len(listed.tasks)} tasks in {os.path.relpath(own_file(source))}")
-    for task in listed.tasks:
-        _show_task(task)
-    for doubt in odd:
-        say(f"! {doubt}")
-    inside = place.session is not None and source.layout == FEATURES
-    begin = f"/ralphloop:start {source.name}" if inside else f"ralphloop start {source.name}"
-    say("", f"Nothing is started. `{begin}` shows these commands again and asks before any of them may run.")
-    return 0
-
-
-def _show_task(task: Task) -> None:
-    needs = f" (after {', '.join(task.depends_on)})" if task.depends_on else ""
-    say(f"{'✓' if task.done else '·'} {task.id or '-'}  {cut(task.title, 100)}{needs}")
-    if task.needs_human:
-        say(f"    asks you: {cut(task.needs_human, 100)}")
-    for line in "\n".join(task.verify).split("\n") if task.verify else ():
-        say(f"    $ {line}")
-
-
-def _doubts(listed: TaskList) -> Iterator[str]:
-    if not listed.tasks:
-        yield "there are no tasks yet"
-    for task in listed.tasks:
-        if not task.verify and not task.done:
-            yield f"{task.id or cut(task.title, 40)} has no check: nothing can prove it"
-        if not task.title:
-            yield f"{task.id or 'a task'} has no description"
-    for name, ids in _commands(listed).items():
-        if len(ids) > 1:
-            yield f"`{cut(name, 60)}` is the check of several tasks: {', '.join(ids)}"
-    for name, reason in look(listed).stuck:
-        yield f"{name} can never run: {reason}"
-
-
-def _commands(listed: TaskList) -> dict[str, list[str]]:
-    """Each command with the tasks that it would prove."""
-    found: dict[str, list[str]] = {}
-    for task in listed.tasks:
-        for name in task.verify:
-            found.setdefault(name, []).append(task.id or cut(task.title, 40))
-    return found
-
-
-def _as_json(task: Task) -> dict[str, object]:
-    return {
-        "id": task.id,
-        "title": task.title,
-        "done": task.done,
-        "verify": list(task.verify),
-        "depends_on": list(task.depends_on),
-        "needs_human": task.needs_human,
-    }
+    return show(loops.plan(place, goal, name=args.name), as_json=args.json)

@@ -3,24 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import time
-from typing import NamedTuple
 
-from ralphloop.agents.presence import agent_in
+from ralphloop import loops
 from ralphloop.cli import allowance
-from ralphloop.cli.errors import UserError
-from ralphloop.cli.output import say
+from ralphloop.cli.output import show
 from ralphloop.cli.start import session_id
-from ralphloop.domain.model import BUDGET, LIMIT, LoopState
-from ralphloop.domain.prompt import turns
-from ralphloop.domain.supervision import Supervision
-from ralphloop.loops.book import locked
-from ralphloop.loops.crew import taken
-from ralphloop.loops.person import require_person
-from ralphloop.loops.place import Here, here, must_go_on, pick
-from ralphloop.store import arming, pins, supervisor, tasks
-from ralphloop.store.loop import LoopFiles, iso
-from ralphloop.views.state import state_of
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -43,130 +30,6 @@ attempts and the time stays used up there.
 
 
 def run(args: argparse.Namespace) -> int:
-    place = here()
-    loop = pick(place, args.name)
-    if (args.adopt or args.session) and supervisor.is_held(loop):
-        raise taken(loop)
-    go_on(place, loop, limits=allowance.given(args), owner=_owner(args, place, loop))
-    return 0
-
-
-def go_on(place: Here, loop: LoopFiles, *, limits: dict[str, float], owner: str | None) -> None:
-    """Take up a loop that rests, for this session; limits that are not given stay."""
-    state, record = state_of(loop), loop.record
-    if state.live and owner == record.session and not limits and not loop.request():
-        say(_already(loop, state))
-        return
-    # What a supervisor drove stays its own, unless another session takes it over.
-    terms = record.supervision if owner == record.session else None
-    with locked(loop):
-        take_up(place, loop, Way(limits, owner, f"ralphloop resume {record.name}", terms))
-    say(_told(place, loop, state_of(loop)))
-    if pins.has_edits(loop):
-        told = f"run `ralphloop approve {record.name}` to keep your changes, or the next stop puts them back"
-        say(f"! The list has other criteria than it began with: {told}.")
-
-
-class Way(NamedTuple):
-    """How a loop is taken up again."""
-
-    limits: dict[str, float]
-    owner: str | None
-    again: str  # the command, for an error that says what to add to it
-    supervision: Supervision | None = None
-    anew: bool = True  # in a new window of time, with new attempts
-
-
-def take_up(place: Here, loop: LoopFiles, way: Way) -> None:
-    """Without a word, and under the loop's lock; an error says why it cannot go on."""
-    _check_limits(way.limits, place, loop, again=way.again)
-    state, record, owner = state_of(loop), loop.record, way.owner
-    other = place.owned_by(owner) if owner else None
-    if other is not None and other.record.id != record.id and not other.is_over:
-        raise _taken(other.record.id, other.record.name)
-    if owner != record.session:
-        _hand_over(loop, state, owner)
-    anew = way.anew and not agent_in(place.env)
-    try:
-        arming.take_up(loop, state, limits=way.limits, anew=anew, supervision=way.supervision)
-    except arming.TakenError as error:
-        raise _taken(error.record.id, error.record.name) from None
-    tasks.show_now(loop, state)
-
-
-def _check_limits(limits: dict[str, float], place: Here, loop: LoopFiles, *, again: str) -> None:
-    state = state_of(loop)
-    must_go_on(loop, state)
-    higher = allowance.raised(loop.record.limits, limits)
-    if higher:
-        require_person(place.env, f"a higher limit ({', '.join(higher)})")
-    _check_budget(limits, loop, state, again=again)
-    new = limits.get("iterations")
-    most = int(loop.record.limits.iterations if new is None else new)
-    if state.iteration < most or (new is None and state.outcome != LIMIT):
-        return
-    least = state.iteration + 1
-    raise UserError(
-        f"{loop.record.name} has used {state.iteration} of {most} iterations; "
-        f"`{again} --max-iterations N` goes on, N at least {least}."
-    )
-
-
-def _check_budget(limits: dict[str, float], loop: LoopFiles, state: LoopState, *, again: str) -> None:
-    """A budget that is used up ends the loop again at its next stop."""
-    if state.outcome != BUDGET:
-        return
-    if not {"tokens", "cost_usd", "task_tokens", "task_cost_usd"} & set(limits):
-        raise UserError(
-            f"{loop.record.name} has used its budget ({state.detail}); `{again}` "
-            "with a higher --max-tokens or --max-cost goes on."
-        )
-
-
-def _owner(args: argparse.Namespace, place: Here, loop: LoopFiles) -> str | None:
-    """Who owns the loop from now on: nobody else without --adopt."""
-    known: str | None = loop.record.session
-    wanted: str | None = args.session
-    if args.adopt:
-        return wanted or place.session
-    if wanted and known and wanted != known:
-        raise UserError(f"{loop.record.name} belongs to session {known}; add --adopt to take it over.")
-    return wanted or known
-
-
-def _hand_over(loop: LoopFiles, state: LoopState, owner: str | None) -> None:
-    loop.journal("adopt", before=loop.record.session, session=owner)
-    loop.record.session = state.owner = owner
-    if owner is None:
-        loop.record.armed_at = iso(time.time())  # sessions that began before do not count as the next one
-    # the new owner's transcript is another file
-    state.transcript_end, state.served, state.reply = 0, [], ""
-
-
-def _already(loop: LoopFiles, state: LoopState) -> str:
-    name = loop.record.name
-    if loop.record.supervision is not None and not supervisor.is_held(loop):
-        return f"{name} is {state.state}, but nobody drives it: `ralphloop run {name}` goes on."
-    gone = f"if its session is gone, `ralphloop resume {name} --adopt` takes it over."
-    return f"{name} is {state.state} already; {gone}"
-
-
-def _taken(loop_id: str, name: str) -> UserError:
-    return UserError(f"another loop is in the way: {loop_id}; `ralphloop cancel {name}` ends it.")
-
-
-def _told(place: Here, loop: LoopFiles, state: LoopState) -> str:
-    name, owner = loop.record.name, loop.record.session
-    limit = "iteration " + turns(state.iteration, loop.record.limits.iterations, " of ")
-    if not owner:
-        return f"{name} goes on ({limit}) in the next session started here, or that gets its prompt."
-    told = f"{name} goes on ({limit})"
-    if loop.record.supervision is not None:
-        drives = "its supervisor begins the next session." if supervisor.is_held(loop) else ""
-        return f"{told}: " + (drives or f"`ralphloop run {name}` drives it.")
-    if place.session == owner:
-        return f"{told}: its next task comes when this turn ends."
-    told += f": send session {owner} any message."
-    if place.session:
-        told += f" `ralphloop resume {name} --adopt` takes it over for this session instead."
-    return told
+    limits = allowance.given(args)
+    resumed = loops.resume(loops.here(), args.name, limits=limits, adopt=args.adopt, session=args.session)
+    return show(resumed)

@@ -9,16 +9,18 @@ import uuid
 from dataclasses import replace
 
 from ralphloop import config
-from ralphloop.cli import allowance, resume, start
+from ralphloop.cli import allowance
+from ralphloop.cli.consent import consented
 from ralphloop.cli.errors import UserError
 from ralphloop.cli.output import complain, say, say_json
 from ralphloop.domain.model import COMPLETE, FINAL, INTERRUPTED, NEEDS_APPROVAL, RATE_LIMITED, LoopState
 from ralphloop.domain.supervision import Supervision
 from ralphloop.evidence import tree
 from ralphloop.evidence.approval import waiting
-from ralphloop.loops import exit_code, precheck, run_branch, run_terms
+from ralphloop.loops import exit_code, outset, precheck, resumption, run_branch, run_terms
 from ralphloop.loops.book import locked
 from ralphloop.loops.choice import choose
+from ralphloop.loops.consent import Approval
 from ralphloop.loops.crew import LOG, Supervised, taken
 from ralphloop.loops.place import Here, here, last_over
 from ralphloop.runner.terms import Terms
@@ -115,11 +117,16 @@ def _before(place: Here, source: Source) -> LoopFiles | None:
 
 
 def _begin(args: argparse.Namespace, place: Here, source: Source) -> LoopFiles:
-    armed = start.arm(
-        args, place, source, session=str(uuid.uuid4()), launching=True, supervision=Supervision()
-    )
+    limits = allowance.given(args)
+
+    def begin(approval: Approval | None, unapproved: bool) -> outset.Armed:
+        session, driven = str(uuid.uuid4()), Supervision()
+        wish = outset.Wish(session, limits, None, approval, unapproved, launching=True, supervision=driven)
+        return outset.arm(place, source, wish=wish)
+
+    armed = consented(args, begin)
     if not args.json:
-        start.tell(armed, binding=False)
+        say(*outset.tell(armed))
     return armed.loop
 
 
@@ -135,8 +142,8 @@ def _go_on(args: argparse.Namespace, place: Here, loop: LoopFiles) -> None:
             return
         driven = record.supervision or Supervision()
         again = f"ralphloop run {record.name}"
-        way = resume.Way(limits, record.session, again, driven, anew=not state.live)
-        resume.take_up(place, loop, way)
+        way = resumption.Way(limits, record.session, again, driven, anew=not state.live)
+        resumption.take_up(place, loop, way)
 
 
 def _must_be_ours(args: argparse.Namespace, loop: LoopFiles, state: LoopState) -> None:

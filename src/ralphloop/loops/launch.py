@@ -1,13 +1,10 @@
-"""Starts the client on a loop in this terminal, in place of this process."""
+"""The client on a loop in the terminal of whoever starts it: its command line and its first prompt."""
 
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import sys
 import time
-from typing import NoReturn
 
 from ralphloop.agents import claude
 from ralphloop.agents.presence import agent_in
@@ -15,8 +12,8 @@ from ralphloop.cli.errors import UserError
 from ralphloop.domain import prompt
 from ralphloop.domain.model import CANCELLED, ENDED
 from ralphloop.hook.words import words_for
-from ralphloop.loops.place import Here
-from ralphloop.loops.setup import PACKAGE
+from ralphloop.loops.place import Here, pick
+from ralphloop.loops.setup import PACKAGE, look
 from ralphloop.store import files, tasks
 from ralphloop.store.loop import LoopFiles
 from ralphloop.views.state import state_of
@@ -24,36 +21,38 @@ from ralphloop.views.state import state_of
 INTRODUCTION = "The loop's prompt:"  # a file of the project must not be taken for a command that was typed
 
 
-def check(place: Here, *, as_json: bool) -> None:
+def must_be_possible(place: Here) -> None:
     """Refuse before anything is armed."""
     client = agent_in(place.env)
     if client:
         raise UserError(f"--launch needs a terminal of your own, and this runs inside {client}.")
-    if as_json:
-        raise UserError("--launch hands the terminal to the client; leave out --json.")
     if shutil.which(claude.PROGRAM, path=place.env.get("PATH")) is None:
         raise UserError("`claude` is not on PATH; install Claude Code, or start without --launch.")
 
 
-def replace(loop: LoopFiles, place: Here, *, settings: bool, permission_mode: str | None) -> NoReturn:
-    """Become the client; `settings` brings our hooks along, for a session where nothing registers them."""
-    hooks = json.dumps(claude.hook_settings(claude.hook_command(PACKAGE))) if settings else ""
-    words = claude.argv(
+def words(place: Here, loop_id: str, *, permission_mode: str = "") -> list[str]:
+    """The command line of the client on this loop; it brings our hooks along where nothing registers them."""
+    loop = pick(place, loop_id)
+    is_registered = look(place, loop.record.root).serves(loop.record.layout)
+    hooks = "" if is_registered else json.dumps(claude.hook_settings(claude.hook_command(PACKAGE)))
+    return claude.argv(
         first_prompt(loop, place),
         session=loop.record.session or "",
         settings=hooks,
-        permission_mode=permission_mode or "",
+        permission_mode=permission_mode,
     )
-    sys.stdout.flush()
-    try:
-        os.execvpe(words[0], words, dict(place.env))
-    except OSError as error:
-        state = state_of(loop)
-        state.state, state.outcome, state.detail = ENDED, CANCELLED, "the client did not start"
-        loop.rest(state)
-        again = f"`ralphloop start {loop.record.name} --launch`"
-        told = f"`claude` does not start ({error.strerror}); the loop is cancelled. Repair it, then {again}."
-        raise UserError(told) from None
+
+
+def failed(place: Here, loop_id: str, error: OSError) -> UserError:
+    """The client did not start: the loop is over, and this is what to say."""
+    loop = pick(place, loop_id)
+    state = state_of(loop)
+    state.state, state.outcome, state.detail = ENDED, CANCELLED, "the client did not start"
+    loop.rest(state)
+    again = f"`ralphloop start {loop.record.name} --launch`"
+    return UserError(
+        f"`claude` does not start ({error.strerror}); the loop is cancelled. Repair it, then {again}."
+    )
 
 
 def first_prompt(loop: LoopFiles, place: Here) -> str:

@@ -40,11 +40,6 @@ def require(place: Here, source: Source, *, launching: bool = False) -> list[Che
     return checks
 
 
-def is_registered(place: Here, source: Source) -> bool:
-    """Whether a session here gets our hook for this list without our doing."""
-    return look(place, source.root).serves(source.layout)
-
-
 def _client(place: Here) -> Check:
     if place.session or shutil.which(claude.PROGRAM, path=place.env.get("PATH")):
         return Check("client", True, "Claude Code is there.")

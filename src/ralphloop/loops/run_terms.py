@@ -11,7 +11,6 @@ from typing import Any, TextIO
 
 from ralphloop.agents import trust
 from ralphloop.agents.registry import client
-from ralphloop.cli.config import loaded
 from ralphloop.cli.errors import UserError
 from ralphloop.cli.output import complain
 from ralphloop.config import Config
@@ -19,6 +18,7 @@ from ralphloop.domain import jsontext
 from ralphloop.loops import run_branch
 from ralphloop.loops.person import require_person
 from ralphloop.loops.place import Here
+from ralphloop.loops.settings import loaded
 from ralphloop.runner.terms import Terms
 from ralphloop.store import files
 from ralphloop.store.loop import LoopFiles

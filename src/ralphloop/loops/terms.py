@@ -1,29 +1,23 @@
-"""What `start` asks before it begins: the person's yes to the checks, and that nothing got weaker."""
+"""What a loop begins with that the one before had: an agent that begins anew gets nothing more."""
 
 from __future__ import annotations
 
-import argparse
 import os
 
 from ralphloop.agents.presence import agent_in
-from ralphloop.cli import allowance, consent
 from ralphloop.cli.errors import UserError
 from ralphloop.domain.limits import iteration_limit
 from ralphloop.domain.model import COMPLETE, FEATURES, Limits, TaskList
 from ralphloop.evidence import globs
+from ralphloop.loops import allowance
 from ralphloop.loops.person import require_person
 from ralphloop.loops.place import Here, last_over
-from ralphloop.store import approvals, arming, files, pins, shelf, tasks
+from ralphloop.store import arming, files, pins, shelf, tasks
 from ralphloop.store.loop import LoopFiles
-from ralphloop.store.shelf import Shelf
 from ralphloop.tasklists import feature_list
 from ralphloop.tasklists.registry import own_file
 from ralphloop.tasklists.source import Source
 from ralphloop.views.state import state_of
-
-
-def commands(listed: TaskList) -> set[str]:
-    return {command for task in listed.tasks for command in task.verify}
 
 
 def of_loop_before(
@@ -98,25 +92,3 @@ def unprotected(source: Source, listed: TaskList) -> list[str]:
         ]
     except OSError as error:
         raise UserError(f"`protect` cannot hold: {error}.") from None
-
-
-def approved_now(
-    args: argparse.Namespace, place: Here, source: Source, *, listed: TaskList, again: str = "start"
-) -> list[str]:
-    """Show the commands that would prove the tasks; those that the person now allowed. `again` is the command
-    to repeat with a yes."""
-    shelf_here = Shelf(source.root, place.env)
-    new = approvals.unapproved(shelf_here, listed)
-    if not new:
-        return []
-    if not args.json:
-        consent.list_commands(new, already=len(commands(listed)) - len(new))
-    given = consent.is_given(yes=args.yes, shown=not args.json, env=place.env, what="Approve them and start")
-    if given:
-        approvals.approve(shelf_here, new, by="--yes" if args.yes else "terminal")
-        return new
-    if not args.unapproved:
-        raise consent.refusal(
-            new, layout=source.layout, env=place.env, again=f"ralphloop {again} {source.name}"
-        )
-    return []

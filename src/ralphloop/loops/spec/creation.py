@@ -6,8 +6,8 @@ import os
 import shutil
 from typing import Any
 
-from ralphloop.cli import start
 from ralphloop.cli.errors import UserError
+from ralphloop.loops import outset
 from ralphloop.loops.place import Here
 from ralphloop.loops.spec import state_file
 from ralphloop.loops.spec.catalogue import Specs
@@ -23,7 +23,7 @@ def create(specs: Specs, folder: str, *, goal: str, state: dict[str, Any], quick
     spec = specs.spec(folder)
     must_stay(specs.pointer, specs.root)
     if quick is not None:
-        start.is_free(quick, spec.source(), quick.session)
+        outset.is_free(quick, spec.source(), quick.session)
     notes = spec_phase.progress(spec.name, goal)
     build(folder, {NOTES: notes, specs.kind.state: state_file.first_state(spec, **state)})
     try:
@@ -39,9 +39,9 @@ def create(specs: Specs, folder: str, *, goal: str, state: dict[str, Any], quick
 
 def _arm(place: Here, spec: Spec) -> None:
     """Let the hook keep the phases going, for this session or the next."""
-    start.startable(spec.source())
-    ready = start.ready(place, spec.source(), session=place.session, limits={})
-    start.begin(place, spec.source(), ready=ready)
+    outset.startable(spec.source())
+    ready = outset.ready(place, spec.source(), session=place.session, limits={})
+    outset.begin(place, spec.source(), ready=ready)
 
 
 def build(folder: str, texts: dict[str, str]) -> None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 from typing import Any, NamedTuple
 
-from ralphloop.cli import allowance, resume, start
-from ralphloop.cli.consent import list_commands
+from ralphloop.cli.allowance import count
 from ralphloop.cli.errors import UserError
 from ralphloop.cli.output import say
 from ralphloop.domain.model import APPROVE, Task
 from ralphloop.evidence.approval import digest, waiting
-from ralphloop.loops import launch
+from ralphloop.loops import allowance, launch, outset, resumption
+from ralphloop.loops.consent import listing
 from ralphloop.loops.place import Here
 from ralphloop.loops.spec import state_file
 from ralphloop.loops.spec.kind import TASKS, Spec
@@ -46,10 +46,10 @@ class Wish(NamedTuple):
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--max-task-iterations", metavar="N", type=allowance.count, help="attempts at one task (default: 5)"
+        "--max-task-iterations", metavar="N", type=count, help="attempts at one task (default: 5)"
     )
     parser.add_argument(
-        "--max-global-iterations", metavar="N", type=allowance.count, help="turns at most (default: 100)"
+        "--max-global-iterations", metavar="N", type=count, help="turns at most (default: 100)"
     )
     parser.add_argument(
         "--recovery-mode", action="store_true", help="let the agent add fix tasks for a task that fails"
@@ -109,10 +109,10 @@ def _begin(place: Here, spec: Spec, *, wish: Wish, state: State | None, tasks: l
     try:
         if state is None:
             wrote = state_file.edit(spec, None, fields=fields)
-        ready = start.ready(place, source, session=place.session, limits=wish.limits)
+        ready = outset.ready(place, source, session=place.session, limits=wish.limits)
         wrote = wrote or state_file.edit(spec, state, fields=fields)
-        start.startable(source)
-        loop = start.begin(place, source, ready=ready)
+        outset.startable(source)
+        loop = outset.begin(place, source, ready=ready)
     except BaseException:
         state_file.put_back(spec, state, wrote=wrote)
         raise
@@ -140,7 +140,7 @@ def _go_on(place: Here, spec: Spec, *, loop: LoopFiles, wish: Wish) -> None:
     if state.live and not wish.limits and not loop.request():
         say(f"The loop over {spec.name} is under way already.")
         return
-    resume.go_on(place, loop, limits=wish.limits, owner=record.session)
+    say(*resumption.go_on(place, loop, limits=wish.limits, owner=record.session))
 
 
 def _enter(place: Here, spec: Spec, *, wish: Wish, tasks: list[Task]) -> LoopFiles:
@@ -164,7 +164,7 @@ def _tell(place: Here, spec: Spec, *, loop: LoopFiles, tasks: list[Task]) -> Non
     say(f"Loop {record.id} over {spec.shown()}: {many}, {left} open; {limits}.")
     commands = waiting(loop)
     if commands:
-        list_commands(commands)
+        say(*listing(commands))
         typed = f"{APPROVE[record.layout]} {digest(commands)}"
         say(f"! Not approved: none of it runs, and the loop goes on. The person allows it: `{typed}`")
     state = state_file.load(spec)

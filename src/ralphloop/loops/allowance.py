@@ -1,0 +1,59 @@
+"""The limits that a loop is started with and may be given more of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ralphloop.cli.errors import UserError
+from ralphloop.config import Config
+from ralphloop.domain.limits import duration
+from ralphloop.domain.model import UNLIMITED, Limits
+
+# name of a limit -> the setting that gives it
+SETTINGS = {
+    "iterations": "max_iterations",
+    "attempts": "max_attempts",
+    "time_s": "max_time",
+    "no_progress": "max_no_progress",
+    "tokens": "max_tokens",
+    "cost_usd": "max_cost",
+    "task_tokens": "max_task_tokens",
+    "task_cost_usd": "max_task_cost",
+}
+
+
+def asked(limits: Mapping[str, float | None], *, sure: bool) -> dict[str, float]:
+    """Those that were asked for, by their names in `Limits`; no limit of turns is for who is sure."""
+    if limits.get("iterations") == UNLIMITED and not sure:
+        raise UserError("--max-iterations 0 is a loop without an end of turns; add --i-know if you mean it.")
+    return {name: most for name, most in limits.items() if most is not None}
+
+
+def configured(settings: Config) -> dict[str, float]:
+    """The limits that the settings have, by the same names."""
+    return asked({name: settings.get(key) for name, key in SETTINGS.items()}, sure=True)
+
+
+def raised(old: Limits, new: dict[str, float]) -> list[str]:
+    """The limits that would be higher than they are; one that is off cannot be lower."""
+    return [
+        f"{name} {shown(name, most)} instead of {shown(name, getattr(old, name))}"
+        for name, most in new.items()
+        if getattr(old, name) and most > getattr(old, name)
+    ]
+
+
+def shown(name: str, most: float) -> str:
+    if name == "time_s":
+        return duration(most)
+    if name.endswith("usd"):
+        return f"${most:.2f}"
+    return "no limit" if name == "iterations" and most >= UNLIMITED else f"{most:.0f}"
+
+
+def told(limits: Limits) -> str:
+    """`at most 15 iterations, 8 h 00 min, $5.00`."""
+    parts = [f"{shown('iterations', limits.iterations)} iterations", shown("time_s", limits.time_s)]
+    parts += [f"{limits.tokens:.0f} tokens"] if limits.tokens else []
+    parts += [shown("cost_usd", limits.cost_usd)] if limits.cost_usd else []
+    return "at most " + ", ".join(parts)

@@ -1,0 +1,195 @@
+"""The person's consent: what would run, what changed in a list, and the approval of exactly that."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from ralphloop.agents.presence import agent_in
+from ralphloop.cli.errors import UnapprovedError, UserError
+from ralphloop.domain.model import APPROVE, NEEDS_APPROVAL, PAUSED, TaskList
+from ralphloop.evidence import approval, protect
+from ralphloop.loops.book import locked
+from ralphloop.loops.choice import choose
+from ralphloop.loops.person import require_person
+from ralphloop.loops.place import UNDER_WAY, Here, must_go_on, pick
+from ralphloop.loops.result import Result
+from ralphloop.store import approvals, pins, shelf, tasks
+from ralphloop.store.loop import LoopFiles
+from ralphloop.store.shelf import Record, Shelf
+from ralphloop.tasklists.registry import own_file
+from ralphloop.tasklists.source import Source
+from ralphloop.views.state import state_of
+
+YES, TERMINAL = "--yes", "terminal"  # how the person said it, as the journal has it
+
+
+class Approval(NamedTuple):
+    """What the person was shown and allows, and how they said so."""
+
+    commands: tuple[str, ...]
+    by: str = TERMINAL
+
+
+class Change(NamedTuple):
+    """What an approval would change."""
+
+    name: str
+    loop: LoopFiles | None
+    source: Source | Record
+    texts: dict[str, str | None]
+    diff: list[str]
+    commands: list[str]
+    protected: list[protect.Touched]
+    files: dict[str, str]  # the protected ones, as they were when this was shown
+    is_half: bool = False  # approved already, but the loop was not let go on: something broke off in between
+
+    @property
+    def is_any(self) -> bool:
+        return bool(self.diff or self.commands or self.protected or self.is_half)
+
+    @property
+    def told(self) -> list[str]:
+        """What the person looks at before they allow it."""
+        if not self.is_any:
+            return [f"Nothing in {self.name} waits for your approval."]
+        lines = ["The criteria differ from the pinned ones:", *self.diff, ""] if self.diff else []
+        if self.protected:
+            touched = (f"  {entry.path} ({entry.what})" for entry in self.protected)
+            lines += ["Protected files differ:", *touched, ""]
+        lines += listing(self.commands) if self.commands else []
+        if self.is_half:
+            lines.append(f"The checks of {self.name} are approved, but it still waits for them.")
+        return lines
+
+    def result(self, *, approved: bool, code: int = 0) -> Result:
+        facts = {
+            "name": self.name,
+            "loop": self.loop.record.id if self.loop is not None else None,
+            "commands": self.commands,
+            "digest": approval.digest(self.commands) if self.commands else "",
+            "diff": self.diff,
+            "protected": [entry.path for entry in self.protected],
+            "approved": approved,
+        }
+        told = (f"Approved. {_what_next(self.name, self.loop)}",) if approved else ()
+        return Result(facts, told, code)
+
+
+def waiting_change(place: Here, name: str | None = None) -> Change:
+    """What in a loop, or in a list without one, waits for the person's approval."""
+    loop = _loop(place, name)
+    source = loop.record if loop is not None else choose(place, name)
+    return _change(source, Shelf(source.root, place.env), loop)
+
+
+def approve(place: Here, change: Change, *, by: str = TERMINAL) -> Result:
+    """Adopt exactly what was shown: what changed meanwhile is looked at again."""
+    require_person(place.env, "an approval")
+    here, loop, source = Shelf(change.source.root, place.env), change.loop, change.source
+    if loop is None:
+        approvals.approve(here, change.commands, by=by)
+        return change.result(approved=True)
+    try:
+        with locked(loop):
+            if _change(source, here, loop) != change:
+                raise protect.ChangedError
+            patterns = protect.patterns_in(source.layout, change.texts)
+            protect.Protected(loop, source.root).pin(patterns, seen=change.files)
+            approval.approve(loop, change.commands, by=by, adopt=change.texts)
+    except protect.ChangedError:
+        raise UserError("something changed while you looked; run `ralphloop approve` again.") from None
+    return change.result(approved=True)
+
+
+def listing(commands: Sequence[str], *, already: int = 0) -> list[str]:
+    """The commands that would run, as the person is shown them."""
+    what = "1 command" if len(commands) == 1 else f"{len(commands)} commands"
+    lines = [f"To prove the tasks, ralphloop would run {what} here, as you:"]
+    for command in commands:
+        first, *rest = command.split("\n")
+        lines += [f"  $ {first}", *(f"    {line}" for line in rest)]
+    return [*lines, f"({already} more you approved before.)"] if already else lines
+
+
+def allowed_now(
+    place: Here, source: Source, *, listed: TaskList, given: Approval | None, again: str
+) -> list[str]:
+    """Take the person's yes to the list's new commands down; those commands. Without it an error has them,
+    and `again`, the command to repeat with a yes."""
+    here = Shelf(source.root, place.env)
+    new = approvals.unapproved(here, listed)
+    if not new:
+        return []
+    if given is None or not set(new) <= set(given.commands):
+        known = {command for task in listed.tasks for command in task.verify}
+        raise UnapprovedError(
+            _refusal(new, layout=source.layout, env=place.env, again=again),
+            commands=tuple(new),
+            already=len(known) - len(new),
+            askable=not agent_in(place.env),
+        )
+    require_person(place.env, YES if given.by == YES else "an approval")
+    approvals.approve(here, new, by=given.by)
+    return new
+
+
+def _refusal(commands: Sequence[str], *, layout: str, env: Mapping[str, str], again: str) -> str:
+    """Nobody said yes: what was not done, and how it is."""
+    if agent_in(env):
+        typed = f"{APPROVE[layout]} {approval.digest(commands)}"
+        return (
+            f"nothing is approved and nothing started: the person must type `{typed}` in the client, or run "
+            f"`ralphloop approve` in a terminal of their own; then `{again}`, or now with --unapproved."
+        )
+    return (
+        f"nothing is approved and nothing started. `{again} --yes` approves these commands without asking, "
+        "`--unapproved` starts and runs none of them."
+    )
+
+
+def _loop(place: Here, name: str | None) -> LoopFiles | None:
+    """The loop that is meant; none where a list has commands and no loop was started over it yet."""
+    running = place.loops(*UNDER_WAY)
+    if not running and (name is None or all(name != loop.record.name for loop in place.loops(shelf.ENDED))):
+        return None
+    loop = pick(place, name)
+    must_go_on(loop, state_of(loop))
+    return loop
+
+
+def _change(source: Source | Record, here: Shelf, loop: LoopFiles | None) -> Change:
+    try:
+        listed, texts = tasks.read_source(source)
+    except (ValueError, OSError) as error:
+        raise UserError(f"the list cannot be read: {error}. Repair {own_file(source)} first.") from None
+    commands = approvals.unapproved(here, listed)
+    if loop is None:
+        return Change(source.name, None, source, texts, [], commands, [], {})
+    protected = protect.Protected(loop, source.root)
+    seen = protected.snapshot(protect.patterns_in(source.layout, texts))
+    waits = loop.record.unapproved or state_of(loop).outcome == NEEDS_APPROVAL
+    differing, is_half = protected.differing(), waits and not commands
+    return Change(source.name, loop, source, texts, _diff(loop, texts), commands, differing, seen, is_half)
+
+
+def _diff(loop: LoopFiles, texts: dict[str, str | None]) -> list[str]:
+    """How the criteria differ from the pinned ones; claims alone are no difference."""
+    role = pins.role_of(loop.record.layout)
+    old, new = pins.pinned(loop), texts.get(role)
+    if old is None or new is None or not pins.differs(loop.record.layout, old, texts):
+        return []
+    path = loop.record.paths[role]
+    return list(difflib.unified_diff(old.splitlines(), new.splitlines(), "pinned", path, lineterm="", n=2))
+
+
+def _what_next(name: str, loop: LoopFiles | None) -> str:
+    if loop is None:
+        return f"`ralphloop start {name}` begins the loop."
+    state = state_of(loop)
+    if state.live and state.owner:
+        return f"{name} goes on: send its session any message if it waits."
+    if state.state == PAUSED:
+        return f"{name} is still paused; `ralphloop resume {name}` goes on."
+    return f"{name} is {state.outcome or state.state}."

@@ -1,0 +1,261 @@
+"""Begins a loop over a task list, once nothing is in the way and the person has allowed its checks."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from ralphloop.cli.errors import UserError
+from ralphloop.domain.ledger import Ledger, name_tasks
+from ralphloop.domain.model import APPROVE, CANCELLED, ENDED, FEATURES, LoopState, TaskList
+from ralphloop.domain.prompt import line
+from ralphloop.domain.supervision import Supervision
+from ralphloop.domain.survey import survey
+from ralphloop.domain.worklist import Worklist
+from ralphloop.evidence import protect
+from ralphloop.evidence.approval import digest, waiting
+from ralphloop.loops import allowance, interpreter, launch, precheck, terms
+from ralphloop.loops.choice import choose
+from ralphloop.loops.consent import Approval, allowed_now
+from ralphloop.loops.place import Here
+from ralphloop.loops.result import Result
+from ralphloop.loops.settings import loaded
+from ralphloop.store import arming, shelf, tasks
+from ralphloop.store.loop import LoopFiles
+from ralphloop.store.shelf import Record, Shelf
+from ralphloop.tasklists.registry import own_file
+from ralphloop.tasklists.source import Source
+from ralphloop.views.state import state_of
+
+
+class Wish(NamedTuple):
+    """What a loop is asked to begin with; what is not said is as the settings have it."""
+
+    session: str | None = None  # that owns it
+    limits: Mapping[str, float] = {}
+    continue_with: str | None = None
+    approval: Approval | None = None
+    unapproved: bool = False  # begin although checks are not approved; they do not run
+    launching: bool = False  # the client is started on it at once
+    supervision: Supervision | None = None  # where a supervisor begins it
+
+
+def start(place: Here, name: str | None = None, *, wish: Wish | None = None) -> Result:
+    """Arm a loop for a session: the one that is named, this one, or the next that begins here."""
+    wish, source = wish or Wish(), choose(place, name)
+    startable(source)
+    if wish.launching:
+        launch.must_be_possible(place)
+    session = wish.session or (str(uuid.uuid4()) if wish.launching else place.session)
+    armed = arm(place, source, wish=wish._replace(session=session))
+    record, told = armed.loop.record, tell(armed, binding=place.cwd)
+    if place.session and place.session == record.session and not record.unapproved:
+        told += ["", launch.first_prompt(armed.loop, place)]
+    return Result(_facts(armed), tuple(told))
+
+
+def is_session(text: str) -> bool:
+    """Whether a record can be kept under this session id."""
+    return bool(text and shelf.file_name(text))
+
+
+class Armed(NamedTuple):
+    """A loop that has begun, and what there is to say about it."""
+
+    loop: LoopFiles
+    listed: TaskList
+    checks: list[precheck.Check]
+    protected: int
+    unprotected: list[str]
+
+
+def arm(place: Here, source: Source, *, wish: Wish) -> Armed:
+    """Begin a loop over the list, once the person has allowed its checks."""
+    listed = startable(source)
+    begun = ready(place, source, session=wish.session, limits=dict(wish.limits), launching=wish.launching)
+    unprotected = terms.unprotected(source, listed)
+    allowed = []
+    if not wish.unapproved:
+        again = f"ralphloop {'start' if wish.supervision is None else 'run'} {source.name}"
+        allowed = allowed_now(place, source, listed=listed, given=wish.approval, again=again)
+    begun = begun._replace(supervision=wish.supervision)
+    loop = begin(place, source, ready=begun, continue_with=wish.continue_with)
+    if allowed and wish.approval is not None:
+        loop.journal("approve", commands=allowed, by=wish.approval.by)
+    protected = _pin_protected(loop)
+    if source.layout == FEATURES:
+        tasks.show_now(loop, state_of(loop))
+    return Armed(loop, listed, begun.checks, protected, unprotected)
+
+
+class Ready(NamedTuple):
+    """What a loop that may begin now begins with."""
+
+    session: str | None
+    checks: list[precheck.Check]
+    limits: dict[str, float]
+    before: LoopFiles | None  # the loop whose terms go on
+    continue_with: str
+    supervision: Supervision | None = None  # where a supervisor begins it
+
+
+def ready(
+    place: Here, source: Source, *, session: str | None, limits: dict[str, float], launching: bool = False
+) -> Ready:
+    """Look whether a loop over this list can begin; an error says why not. Limits that are not given are
+    those of the settings."""
+    settings = loaded(source.root, place.env)
+    is_free(place, source, session)
+    checks = precheck.require(place, source, launching=launching)
+    before, limits = terms.of_loop_before(
+        place, source, limits=limits, configured=allowance.configured(settings)
+    )
+    return Ready(session, checks, limits, before, settings.get("continue_with"))
+
+
+def begin(place: Here, source: Source, *, ready: Ready, continue_with: str | None = None) -> LoopFiles:
+    """Arm a loop over this list."""
+    loop = _arm(place, source, ready=ready, continue_with=continue_with or ready.continue_with)
+    if ready.before is not None:
+        terms.carry_over(loop, ready.before)
+    interpreter.record(place)
+    return loop
+
+
+def startable(source: Source) -> TaskList:
+    """The list, if a loop over it has something to do."""
+    if not source.enabled:
+        settings = f".claude/ralph-{source.layout}.local.md"
+        raise UserError(f"ralph-{source.layout} is disabled; set `enabled: true` in {settings}.")
+    own = own_file(source)
+    try:
+        listed = tasks.parse_source(source)
+    except (ValueError, OSError) as error:
+        raise UserError(f"{source.name} cannot start: {error} ({own}). Repair it and start again.") from None
+    if listed.phase != "execution":
+        return listed  # its tasks are still to be written
+    if not listed.tasks:
+        raise UserError(f"{source.name} has no tasks; write some into {own} and start again.")
+    if all(task.done for task in listed.tasks):
+        raise UserError(f"every task of {source.name} is done; add one to {own}, or reopen one.")
+    work = look(listed)
+    if not work.next and not work.asked:
+        why = "; ".join(f"{task} {reason}" for task, reason in work.stuck)
+        raise UserError(f"no task of {source.name} can run: {line(why)}. Repair {own} and start again.")
+    return listed
+
+
+def look(listed: TaskList) -> Worklist:
+    """The list as a loop would see it at its first stop."""
+    ledger = Ledger()
+    name_tasks(listed, ledger)
+    return survey(listed, ledger)
+
+
+def is_free(place: Here, source: Source, session: str | None) -> None:
+    """Refuse a second loop over this list, and a second one for this session."""
+    holder = arming.holder(source, Shelf(source.root, place.env))
+    if holder is not None:
+        raise _taken(source, holder)
+    mine = place.owned_by(session) if session else None
+    if mine is not None and not mine.is_over:
+        raise _taken(source, mine.record)
+
+
+def _taken(source: Source, record: Record) -> UserError:
+    owner = f"session {record.session}" if record.session else "no session yet"
+    end = (
+        f"`ralphloop cancel {record.name}` ends it; "
+        f"if its session is gone, `ralphloop resume {record.name} --adopt` takes it over."
+    )
+    if own_file(record) == own_file(source):
+        return UserError(f"a loop over {source.name} is under way already: {record.id} ({owner}). {end}")
+    return UserError(f"this session owns a loop already: {record.id} ({owner}). {end}")
+
+
+def _arm(place: Here, source: Source, *, ready: Ready, continue_with: str) -> LoopFiles:
+    limits = dict(ready.limits)
+    iterations = limits.pop("iterations", None)
+    try:
+        return arming.arm(
+            source,
+            Shelf(source.root, place.env),
+            session=ready.session,
+            supervision=ready.supervision,
+            max_iterations=None if iterations is None else int(iterations),
+            limits=limits,
+            continue_with=continue_with,
+            started=True,
+        )
+    except arming.TakenError as error:
+        raise _taken(source, error.record) from None
+
+
+def _pin_protected(loop: LoopFiles) -> int:
+    try:
+        return protect.pin(loop, loop.record.root)
+    except OSError as error:
+        state = state_of(loop)
+        state.state, state.outcome, state.detail = ENDED, CANCELLED, "the protected files cannot be kept"
+        loop.rest(state)
+        raise UserError(f"the protected files cannot be kept, and nothing started: {error}.") from None
+
+
+def _done(listed: TaskList) -> int:
+    return sum(1 for task in listed.tasks if task.done)
+
+
+def tell(armed: Armed, *, binding: str = "") -> list[str]:
+    """What there is to say about a loop that has begun; how it binds, as seen from the folder `binding`."""
+    loop, listed = armed.loop, armed.listed
+    record, state = loop.record, state_of(loop)
+    told = [f"Loop {record.id}: {_done(listed)}/{len(listed.tasks)} done, {allowance.told(record.limits)}."]
+    told += [_binding(record, state, cwd=binding)] if binding else []
+    bare = [task.id or task.title for task in listed.tasks if not task.verify and not task.done]
+    if bare:
+        said = (
+            "no task has a check"
+            if len(bare) == len(listed.tasks)
+            else "no check: " + line(", ".join(bare), 60)
+        )
+        told.append(f"! {said}; what the agent says is done counts as unverified there.")
+    if armed.protected:
+        told.append(f"{armed.protected} protected files are kept as they are now.")
+    if record.unapproved:
+        commands = waiting(loop)
+        typed = f"{APPROVE[record.layout]} {digest(commands)}"
+        how = f"type `{typed}` in the client, or run `ralphloop approve {record.name}`"
+        told.append(f"! {len(commands)} checks are not approved and do not run: {how}.")
+    told += [f"{'✓' if check.fine else '!'} {check.told}" for check in armed.checks]
+    return told + [f"! `protect` names no file yet: {pattern}" for pattern in armed.unprotected]
+
+
+def _binding(record: Record, state: LoopState, *, cwd: str) -> str:
+    if state.owner:
+        return f"It belongs to session {state.owner}."
+    prompt = record.paths.get("prompt", "")
+    binds = "It binds to the next session started here, whatever that is asked"
+    if prompt and os.path.exists(prompt):
+        return f"{binds}, or to the one that gets the text of {os.path.relpath(prompt, cwd)}."
+    return binds + "."
+
+
+def _facts(armed: Armed) -> dict[str, object]:
+    loop, listed = armed.loop, armed.listed
+    record, state = loop.record, state_of(loop)
+    return {
+        "id": record.id,
+        "name": record.name,
+        "layout": record.layout,
+        "root": record.root,
+        "state": state.state,
+        "owner": state.owner,
+        "iteration": state.iteration,
+        "max_iterations": int(record.limits.iterations),
+        "done": _done(listed),
+        "total": len(listed.tasks),
+        "unapproved": waiting(loop),
+        "checks": [check._asdict() for check in armed.checks],
+    }

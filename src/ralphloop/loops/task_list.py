@@ -1,0 +1,179 @@
+"""Task lists before there is a loop: a new one with notes and prompt, one for a goal, a look at one."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+
+from ralphloop.cli.errors import UserError
+from ralphloop.domain.model import FEATURES, Task, TaskList
+from ralphloop.domain.prompt import cut
+from ralphloop.hook.words import command
+from ralphloop.loops.choice import choose
+from ralphloop.loops.draft import Draft, from_text
+from ralphloop.loops.outset import look
+from ralphloop.loops.place import Here
+from ralphloop.loops.result import Result
+from ralphloop.loops.spec import wording
+from ralphloop.store import files, tasks
+from ralphloop.tasklists.registry import own_file
+from ralphloop.tasklists.spec_phase import free_name
+
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+TEMPLATE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "templates", "RALPH_PROMPT.md")
+PROGRESS = "Status: NOT_STARTED\nIteration: 1\n\nNotes:\n"
+NO_GOAL = "Work through the list of features below until every one of them works."
+
+
+def new(place: Here, name: str, *, goal: str = "", source: tuple[str, bytes] | None = None) -> Result:
+    """A folder with a task list, its notes and the prompt that starts the agent; `source` is the name and the
+    content of a feature_list.json or of a Markdown list to begin with."""
+    draft = from_text(source[0], _text(*source)) if source is not None else Draft()
+    folder = os.path.relpath(make(place.project, name, draft.text, goal=goal), place.cwd)
+    fill, begin = f"write its features into {folder}/feature_list.json", f"ralphloop start {name}"
+    count = draft.total
+    many = "1 feature" if count == 1 else f"{count} features"
+    told = [f"Created {folder} with {many}." if count else f"Created {folder} with an empty list."]
+    told += [f"! no check, because it is not one command in backticks: {cut(line, 60)}" for line in draft.odd]
+    run = f"`ralphloop run {name}`, or `{begin}` for a session of yours"
+    told.append(f"Next: {run}" if count else f"Next: {fill}, then {run}")
+    facts = {"name": name, "folder": folder, "features": count, "next": begin if count else fill}
+    return Result(facts, tuple(told))
+
+
+def plan(place: Here, goal: str, *, name: str | None = None) -> Result:
+    """An empty list for a goal; who plans writes the features into it."""
+    root = place.project
+    known = files.names(os.path.join(root, ".ralph", "loops"))
+    name = name or free_name(wording.slug(goal) or "plan", known)
+    folder = os.path.relpath(make(root, name, Draft().text, goal=goal), place.cwd)
+    listed = os.path.join(folder, "feature_list.json")
+    look_at = f"{command(place.env)} plan --show {name}"
+    told = (
+        f"Created {folder} for this goal; its list is empty.",
+        f"Write the features into {listed}, then look at it: `{look_at}`",
+    )
+    return Result({"name": name, "folder": folder, "list": listed, "next": look_at}, told)
+
+
+def show_plan(place: Here, name: str | None = None) -> Result:
+    """A list with its commands and what is doubtful about it, before it is started."""
+    source = choose(place, name)
+    try:
+        listed = tasks.parse_source(source)
+    except (ValueError, OSError) as error:
+        raise UserError(f"{source.name} cannot be read: {error} ({own_file(source)}). Repair it.") from None
+    odd = list(_doubts(listed))
+    facts = {"name": source.name, "tasks": [_facts(task) for task in listed.tasks], "doubts": odd}
+    inside = place.session is not None and source.layout == FEATURES
+    begin = f"/ralphloop:start {source.name}" if inside else f"ralphloop start {source.name}"
+    told = [f"{source.name}: {len(listed.tasks)} tasks in {os.path.relpath(own_file(source), place.cwd)}"]
+    told += [line for task in listed.tasks for line in _lines(task)]
+    told += [f"! {doubt}" for doubt in odd]
+    told += [
+        "",
+        f"Nothing is started. `{begin}` shows these commands again and asks before any of them may run.",
+    ]
+    return Result(facts, tuple(told))
+
+
+def must_be_new(place: Here, name: str) -> None:
+    """Refuse a name that cannot be, or is taken, before anything is read for it."""
+    _must_be_name(name)
+    _must_be_free(place.project, name)
+
+
+def make(root: str, name: str, features: str, *, goal: str) -> str:
+    """The folder of a new list."""
+    _must_be_name(name)
+    folder = _must_be_free(root, name)
+    goal = os.fsencode(goal).decode("utf-8", "surrogateescape") if goal else NO_GOAL
+    texts = {
+        "RALPH_PROMPT.md": prompt_text(name, goal),
+        "progress.txt": PROGRESS,
+        "feature_list.json": features,
+    }
+    # not among the loops: a folder with a list in it is one of them, whatever it is called
+    files.build_folder(folder, texts, beside=os.path.join(root, ".ralph"))
+    return folder
+
+
+def _must_be_name(name: str) -> None:
+    if not NAME.fullmatch(name):
+        raise UserError(
+            f"{name!r} cannot be a loop's name: 1 to 64 letters, digits, dots, dashes or underscores, "
+            "a letter or digit first."
+        )
+
+
+def _must_be_free(root: str, name: str) -> str:
+    folder = os.path.join(root, ".ralph", "loops", name)
+    if not files.inside(os.path.join(root, ".ralph"), root) or not files.inside(folder, root):
+        raise UserError(
+            f"{folder} would lie outside of the project, because of a link; remove the link first."
+        )
+    if os.path.lexists(folder):
+        raise UserError(f"{folder} exists already; choose another name, or `ralphloop start {name}`.")
+    return folder
+
+
+def _text(name: str, data: bytes) -> str:
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise UserError(f"{name} is not UTF-8 text (byte {error.start}); convert it first.") from None
+
+
+def prompt_text(name: str, goal: str) -> str:
+    """The template filled in; the goal last, so that nothing inside it is taken for a marker."""
+    place = f".ralph/loops/{name}/"
+    text = files.read_text(TEMPLATE) or ""
+    values = {"name": name, "list": place + "feature_list.json", "progress": place + "progress.txt"}
+    for marker, value in values.items():
+        text = text.replace("{{" + marker + "}}", value)
+    return text.replace("{{goal}}", goal)
+
+
+def _lines(task: Task) -> Iterator[str]:
+    needs = f" (after {', '.join(task.depends_on)})" if task.depends_on else ""
+    yield f"{'✓' if task.done else '·'} {task.id or '-'}  {cut(task.title, 100)}{needs}"
+    if task.needs_human:
+        yield f"    asks you: {cut(task.needs_human, 100)}"
+    for line in "\n".join(task.verify).split("\n") if task.verify else ():
+        yield f"    $ {line}"
+
+
+def _doubts(listed: TaskList) -> Iterator[str]:
+    if not listed.tasks:
+        yield "there are no tasks yet"
+    for task in listed.tasks:
+        if not task.verify and not task.done:
+            yield f"{task.id or cut(task.title, 40)} has no check: nothing can prove it"
+        if not task.title:
+            yield f"{task.id or 'a task'} has no description"
+    for name, ids in _commands(listed).items():
+        if len(ids) > 1:
+            yield f"`{cut(name, 60)}` is the check of several tasks: {', '.join(ids)}"
+    for name, reason in look(listed).stuck:
+        yield f"{name} can never run: {reason}"
+
+
+def _commands(listed: TaskList) -> dict[str, list[str]]:
+    """Each command with the tasks that it would prove."""
+    found: dict[str, list[str]] = {}
+    for task in listed.tasks:
+        for name in task.verify:
+            found.setdefault(name, []).append(task.id or cut(task.title, 40))
+    return found
+
+
+def _facts(task: Task) -> dict[str, object]:
+    return {
+        "id": task.id,
+        "title": task.title,
+        "done": task.done,
+        "verify": list(task.verify),
+        "depends_on": list(task.depends_on),
+        "needs_human": task.needs_human,
+    }
