@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from ralphloop.loops.consent import Approval as Approval
     from ralphloop.loops.consent import approve as approve
     from ralphloop.loops.consent import waiting_change as waiting_change
+    from ralphloop.loops.explanation import EVENT_MAX as EVENT_MAX
+    from ralphloop.loops.explanation import explain as explain
     from ralphloop.loops.halt import cancel as cancel
     from ralphloop.loops.halt import pause as pause
     from ralphloop.loops.outset import Wish as Wish
@@ -24,6 +26,10 @@ if TYPE_CHECKING:
     from ralphloop.loops.result import Result as Result
     from ralphloop.loops.result import quiet as quiet
     from ralphloop.loops.resumption import resume as resume
+    from ralphloop.loops.stop_record import clear_records as clear_records
+    from ralphloop.loops.stop_record import record as record
+    from ralphloop.loops.stop_record import records as records
+    from ralphloop.loops.stop_record import show_record as show_record
     from ralphloop.loops.task_claim import done as done
     from ralphloop.loops.task_claim import verify as verify
     from ralphloop.loops.task_list import new as new
@@ -44,6 +50,12 @@ _HOMES = {
     "answer": "question",
     "done": "task_claim",
     "verify": "task_claim",
+    "explain": "explanation",
+    "EVENT_MAX": "explanation",
+    "record": "stop_record",
+    "records": "stop_record",
+    "show_record": "stop_record",
+    "clear_records": "stop_record",
     "accept": "word",
     "skip": "word",
     "new": "task_list",

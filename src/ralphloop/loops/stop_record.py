@@ -68,7 +68,9 @@ def records(place: Here) -> Result:
     require_person(place.env, WHAT)
     rows = [_row_of_kept(one) for one in _kept(place)]
     on = [each.root for each in place.shelves if each.records_stops]
-    head = f"recording is on in {', '.join(on)}" if on else "recording is off; `ralphloop record on` begins it"
+    head = (
+        f"recording is on in {', '.join(on)}" if on else "recording is off; `ralphloop record on` begins it"
+    )
     return Result({"recording": on, "records": rows}, (head, *(plain(_line(row)) for row in rows)))
 
 

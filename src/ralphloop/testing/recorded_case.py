@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import base64
 import re
+import shlex
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, NamedTuple
 
+from ralphloop.cli.errors import UserError
 from ralphloop.domain.model import PLUGINS
 from ralphloop.domain.plain import plain
 from ralphloop.evidence.mask import MASKED
 from ralphloop.hook.belongings import HOME, ROOT
 from ralphloop.hook.recording import NAMES
+from ralphloop.loops.person import require_person
+from ralphloop.loops.place import Here
+from ralphloop.loops.result import Result
+from ralphloop.loops.stop_record import WHAT, Said, load_record
 from ralphloop.testing import toml_text
-from ralphloop.testing.conformance.answer import Answer
+from ralphloop.testing.conformance.case import Case, parse
+from ralphloop.testing.conformance.reading import CaseError
 from ralphloop.testing.conformance.scene import BYTES
 
 LOG = ".claude/projects/recorded/session.jsonl"  # where a case has the transcript, below the home
@@ -26,19 +34,49 @@ USUAL = (
 _OWNED = re.compile(r"/@ralph/owned/(?P<session>[^/%]+)\.json$")
 
 
-class Said(NamedTuple):
-    """A hook's answer in its parts."""
+class Made(NamedTuple):
+    """The text of a new case, and whether checks ran at its stop."""
 
-    blocks: bool
-    reason: str
-    message: str
-    context: str
-    stderr: str
+    text: str
+    checks_ran: bool
 
-    @classmethod
-    def of(cls, answer: Mapping[str, Any]) -> Said:
-        said = Answer(0, str(answer["stdout"]), str(answer["stderr"]), duration_ms=0.0)
-        return cls(said.blocks, said.text("reason"), said.text("systemMessage"), said.context, said.stderr)
+
+def make(place: Here, which: str) -> Made:
+    """A case of the record of this number, or in this file."""
+    require_person(place.env, WHAT)
+    record = load_record(place, which)
+    parse_case(record)
+    return Made(text_of(as_case(record), record), bool(record["checks"]))
+
+
+def write(made: Made, out: Path) -> Result:
+    """The case as a new file, and how to go on with it."""
+    out.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        with out.open("x", encoding="utf-8") as file:  # never through a link, never over a file
+            file.write(made.text)
+    except FileExistsError:
+        raise UserError(f"{out} is there already; name another file.") from None
+    unapproved = "! Checks ran at this stop; a case approves none, unless a step does: "
+    told = [unapproved + 'run = ["approve", "--yes"]'] if made.checks_ran else []
+    return Result({"case": str(out)}, (*told, *_next_steps(out)))
+
+
+def _next_steps(out: Path) -> list[str]:
+    suites = [folder.parent for folder in out.parents if folder.name == "cases"]
+    told = f"{out}: edit `expect` into what should have come out"
+    if not suites:
+        return [f"{told}, and move it into the folder `cases` of a suite."]
+    line = ("ralphloop", "conformance", "--cases", str(suites[-1]), "--only", "*" + out.name)
+    return [f"{told}, then play it:", f"  {shlex.join(line)}"]
+
+
+def parse_case(record: Mapping[str, Any]) -> Case:
+    """The case as the suite reads it."""
+    try:
+        return parse(as_case(record), file="record")
+    except (CaseError, KeyError, TypeError, ValueError) as error:
+        raise UserError(f"the record is damaged ({error}); take another one.") from None
 
 
 def as_case(record: Mapping[str, Any], *, title: str = "") -> dict[str, Any]:

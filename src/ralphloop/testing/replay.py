@@ -1,4 +1,4 @@
-"""A recorded stop laid out in a scratch folder, to be decided there once more by today's rules."""
+"""A recorded stop laid out in a scratch folder, decided there once more by today's rules, and compared."""
 
 from __future__ import annotations
 
@@ -13,65 +13,69 @@ from ralphloop.cli.errors import UserError
 from ralphloop.domain import jsontext
 from ralphloop.domain.answer import Decision, Need
 from ralphloop.domain.model import LoopState, Turn
+from ralphloop.domain.plain import plain
 from ralphloop.evidence.checker import Verdict
 from ralphloop.evidence.origin import Origin
 from ralphloop.evidence.prove import Prover
 from ralphloop.hook import claim, find, wire
 from ralphloop.hook.find import Call
-from ralphloop.hook.recording import FORMAT
 from ralphloop.hook.stop import Stop
+from ralphloop.loops.explanation import ALLOW, GO_ON, Account, consider, facts_of, lines_of
 from ralphloop.loops.place import Here
-from ralphloop.store import approvals, files, records
+from ralphloop.loops.result import Result
+from ralphloop.loops.stop_record import Said, load_record
+from ralphloop.store import approvals, files
 from ralphloop.store.loop import LoopFiles
-from ralphloop.store.records import Kept
 from ralphloop.store.shelf import ARMED, ENDED, OWNED, Shelf
 from ralphloop.tasklists.registry import TRUTH
-from ralphloop.testing import record_shape
-from ralphloop.testing.conformance.case import Case, parse
-from ralphloop.testing.conformance.reading import CaseError
 from ralphloop.testing.conformance.scene import Scene, SceneError, since
-from ralphloop.testing.recorded_case import Said, as_case, named_sessions
+from ralphloop.testing.recorded_case import answered, named_sessions, parse_case
 from ralphloop.testing.scratch import scratch_folder
 
 PREFIX = "ralphloop-replay-"
 COMMAND = "ralphloop"
 
 
-def load(place: Here, which: str) -> dict[str, Any]:
-    """The record of this number in the project, or in this file."""
-    try:
-        if which.isascii() and which.isdigit():
-            return checked(records.load(numbered(place, int(which))), f"record {which}")
-        text = files.read_text(which)
-        if text is None:
-            raise UserError(f"there is no file {which}; `ralphloop record list` shows the records here.")
-        return checked(jsontext.parse_object(text), which)
-    except ValueError as error:
-        raise UserError(f"{which} is no record of a stop ({error}).") from None
+def explain(place: Here, which: str) -> Result:
+    """How a recorded stop would be decided now, rule by rule, compared with its answer; the code is 1 if that
+    is another."""
+    record = load_record(place, which)
+    account = Account(stop_with(record["checks"]))
+    with staged(record) as stage:
+        consider(stage.data, stage.place, account, call=stage.call)
+        told = blanked(facts_of(account), stage.scene)
+        now, then = (
+            steady(said, stage.scene, record["command"])
+            for said in (Said.of(account.answer), answered(record))
+        )
+    differs = [name for name, one, other in zip(Said._fields, now, then, strict=True) if one != other]
+    differs += ["checks"] if account.pending else []
+    lines = (*lines_of(told), *_compared(record, then, differs))
+    return Result({**told, "record": _facts(record, differs)}, lines, 1 if differs else 0)
 
 
-def kept(place: Here) -> list[Kept]:
-    """Every record that can be seen from here, the nearest project's first."""
-    return [one for here in place.shelves for one in records.kept(here)]
+def _facts(record: Mapping[str, Any], differs: list[str]) -> dict[str, Any]:
+    kept = ("at", "version", "loop", "rule", "answer", "left_out")
+    return {**{key: record[key] for key in kept}, "same": not differs, "differs": differs}
 
 
-def numbered(place: Here, number: int) -> Kept:
-    for one in kept(place):
-        if one.number == number:
-            return one
-    raise UserError(f"there is no record {number} here; `ralphloop record list` shows those that there are.")
-
-
-def checked(data: dict[str, Any], name: str) -> dict[str, Any]:
-    """The record, if it has all that a reader relies on."""
-    if data.get("format") != FORMAT:
-        raise UserError(f"{name} is no record that this version of ralphloop can read.")
-    if not record_shape.is_flat(data):
-        raise UserError(f"{name} is damaged: it is nested too deeply; take another one.")
-    wrong = record_shape.wrong(data)
-    if wrong:
-        raise UserError(f"{name} is damaged: {', '.join(wrong)}; take another one.")
-    return data
+def _compared(record: Mapping[str, Any], then: Said, differs: list[str]) -> Iterator[str]:
+    answer = GO_ON if then.blocks or then.context else ALLOW
+    by = f" by the rule {record['rule']}" if record["rule"] else ""
+    yield ""
+    yield plain(f"recorded {record['at']} with ralphloop {record['version']}: {answer}{by}")
+    yield from (plain(f"not in the record: {path} ({why})") for path, why in record["left_out"].items())
+    if record["answer"]["broken"]:
+        yield "a bug of ralphloop left no answer then; errors.log in its state directory tells more."
+    if not differs:
+        yield "the answer is the same."
+        return
+    yield "the answer is different: " + ", ".join(differs)
+    for name in differs:
+        text = getattr(then, name, None)
+        if isinstance(text, str):
+            yield f"recorded {name}:"
+            yield from ("  " + row for row in (text or "(none)").split("\n"))
 
 
 class Stage(NamedTuple):
@@ -110,13 +114,6 @@ def staged(record: Mapping[str, Any]) -> Iterator[Stage]:
         if record["approved"]:
             approvals.approve(here, record["approved"], by="the recorded person")
         yield Stage(scene, Here(cwd, env, writes=False), call, jsontext.render(payload).encode())
-
-
-def parse_case(record: Mapping[str, Any]) -> Case:
-    try:
-        return parse(as_case(record), file="record")
-    except (CaseError, KeyError, TypeError, ValueError) as error:
-        raise UserError(f"the record is damaged ({error}); take another one.") from None
 
 
 def _env(scene: Scene, record: Mapping[str, Any], recorded: Mapping[str, str]) -> dict[str, str]:
@@ -215,13 +212,13 @@ def stop_with(rounds: Sequence[Mapping[str, Any]]) -> type[Stop]:
 def steady(said: Said, scene: Scene, command: str) -> Said:
     """An answer without what differs from place to place: paths, sessions, the way to call us."""
 
-    def plain(value: Any) -> Any:
+    def without(value: Any) -> Any:
         if not isinstance(value, str):
             return value
         text = scene.blank(value).replace(command, COMMAND)
         return re.sub(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?Z?)?", "(time)", text).strip()
 
-    return Said(*(plain(value) for value in said))
+    return Said(*(without(value) for value in said))
 
 
 def blanked(value: Any, scene: Scene) -> Any:
