@@ -3,20 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
-import time
-from collections.abc import Iterator
 
-from ralphloop.cli.errors import UserError
+from ralphloop import loops
 from ralphloop.cli.output import say
-from ralphloop.loops.place import here, pick
-from ralphloop.store.loop import JOURNAL
-from ralphloop.store.rotation import older
 from ralphloop.views.journal import line
-from ralphloop.views.live.follow import Tail
-
-POLL_S = 0.2
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -32,26 +23,8 @@ examples:
 
 
 def run(args: argparse.Namespace) -> int:
-    loop = pick(here(writes=False), args.name)
-    path, before = loop.shown(JOURNAL), loop.shown(older(JOURNAL))
-    if not args.follow and not os.path.exists(path) and not os.path.exists(before):
-        told = f"has no journal ({loop.path(JOURNAL)}); it begins again at the next stop"
-        raise UserError(f"{loop.record.name} {told}.")
-    for raw in _lines(path, before, follow=args.follow):
+    for raw in loops.journal(loops.here(writes=False), args.name, follow=args.follow):
         say(raw if args.json else line(raw))
         if args.follow:
             sys.stdout.flush()
     return 0
-
-
-def _lines(path: str, before: str, *, follow: bool) -> Iterator[str]:
-    """Whole lines only: the last one may still be in the middle of a write."""
-    tail = Tail(path, first_max=sys.maxsize, older=before)
-    while True:
-        whole = tail.lines()
-        for raw in filter(None, whole):
-            yield raw.decode("utf-8", "replace")
-        if not whole and not follow:
-            return
-        if not whole:
-            time.sleep(POLL_S)

@@ -7,13 +7,12 @@ import os
 import shutil
 import sys
 
+from ralphloop import loops
 from ralphloop.cli.output import complain, say
-from ralphloop.loops.place import here, pick
 from ralphloop.views import terminal
 from ralphloop.views.live.clock import clock
 from ralphloop.views.live.show import NO_RICH, OVER, once, show, why_plain
 from ralphloop.views.snapshot import view_of
-from ralphloop.views.state import state_of
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -31,8 +30,8 @@ examples:
 
 
 def run(args: argparse.Namespace) -> int:
-    loop = pick(here(writes=False), args.name)
-    was_live = state_of(loop).live
+    loop = loops.pick(loops.here(writes=False), args.name)
+    was_live = view_of(loop).live
     if not args.plain and (args.once or was_live) and why_plain(sys.stdout, os.environ) == NO_RICH:
         complain(NO_RICH)
     if args.once:

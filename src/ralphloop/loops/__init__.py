@@ -10,17 +10,28 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ralphloop.loops.chronicle import report as report
     from ralphloop.loops.consent import Approval as Approval
     from ralphloop.loops.consent import approve as approve
     from ralphloop.loops.consent import waiting_change as waiting_change
+    from ralphloop.loops.exhibit import evidence as evidence
     from ralphloop.loops.explanation import EVENT_MAX as EVENT_MAX
     from ralphloop.loops.explanation import explain as explain
+    from ralphloop.loops.glance import Overview as Overview
+    from ralphloop.loops.glance import events as events
+    from ralphloop.loops.glance import journal as journal
+    from ralphloop.loops.glance import overview as overview
+    from ralphloop.loops.glance import state as state
     from ralphloop.loops.halt import cancel as cancel
     from ralphloop.loops.halt import pause as pause
+    from ralphloop.loops.notice import notify as notify
+    from ralphloop.loops.notice import notify_of as notify_of
+    from ralphloop.loops.notice import try_notify as try_notify
     from ralphloop.loops.outset import Wish as Wish
     from ralphloop.loops.outset import start as start
     from ralphloop.loops.place import Here as Here
     from ralphloop.loops.place import here as here
+    from ralphloop.loops.place import pick as pick
     from ralphloop.loops.question import answer as answer
     from ralphloop.loops.question import ask as ask
     from ralphloop.loops.result import Result as Result
@@ -42,6 +53,17 @@ if TYPE_CHECKING:
 _HOMES = {
     "Here": "place",
     "here": "place",
+    "pick": "place",
+    "Overview": "glance",
+    "overview": "glance",
+    "state": "glance",
+    "journal": "glance",
+    "events": "glance",
+    "evidence": "exhibit",
+    "report": "chronicle",
+    "notify": "notice",
+    "notify_of": "notice",
+    "try_notify": "notice",
     "Result": "result",
     "quiet": "result",
     "pause": "halt",

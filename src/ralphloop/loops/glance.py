@@ -1,0 +1,140 @@
+"""A look at loops that changes nothing: how they stand, and what happens to them."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+from ralphloop.cli.errors import UserError
+from ralphloop.domain import jsontext
+from ralphloop.domain.model import ENDED, FINAL
+from ralphloop.loops.place import UNDER_WAY, Here, pick
+from ralphloop.store import shelf, tasks
+from ralphloop.store.loop import JOURNAL, LoopFiles
+from ralphloop.store.rotation import older
+from ralphloop.tasklists.registry import own_file
+from ralphloop.tasklists.source import Source
+from ralphloop.views.live.follow import Tail
+from ralphloop.views.snapshot import LoopView, in_order, view_of, with_context, with_spending
+
+POLL_S = 0.2
+
+
+class Overview(NamedTuple):
+    """The loops that were looked at, and the task lists with work left that nobody owns."""
+
+    views: list[LoopView]
+    unowned: list[Source]
+    now: float
+
+    @property
+    def data(self) -> dict[str, Any]:
+        loops = [{**view.to_json(), "orphaned": view.is_orphaned(self.now)} for view in self.views]
+        return {"loops": loops, "unowned": [_listed(source) for source in self.unowned]}
+
+    def without_older(self, most: int) -> list[LoopView]:
+        """All that is under way, and of what has ended the newest few."""
+        ended = [view for view in self.views if view.state == ENDED]
+        return [view for view in self.views if view not in ended[most:]]
+
+
+def overview(place: Here, name: str | None = None) -> Overview:
+    """One loop, or all that can be seen from here, live ones first."""
+    now = time.time()
+    if name is not None:
+        return Overview(_views([pick(place, name)], now), [], now)
+    views = _views(place.loops(*UNDER_WAY, shelf.ENDED), now)
+    return Overview(views, _unowned(place, views), now)
+
+
+def state(place: Here, name: str | None = None) -> LoopView:
+    """How one loop stands: its state, its tasks, what it spent."""
+    return overview(place, pick(place, name).record.id).views[0]
+
+
+def journal(
+    place: Here,
+    name: str | None = None,
+    *,
+    follow: bool = False,
+    is_over: Callable[[], bool] = lambda: False,
+) -> Iterator[str]:
+    """The lines of a loop's journal as they are stored, oldest first; with `follow` also those to come, until
+    `is_over` says so."""
+    loop = pick(place, name)
+    path, before = loop.shown(JOURNAL), loop.shown(older(JOURNAL))
+    if not follow and not os.path.exists(path) and not os.path.exists(before):
+        told = f"has no journal ({loop.path(JOURNAL)}); it begins again at the next stop"
+        raise UserError(f"{loop.record.name} {told}.")
+    return _lines(Tail(path, first_max=sys.maxsize, older=before), follow=follow, is_over=is_over)
+
+
+def events(
+    place: Here,
+    name: str | None = None,
+    *,
+    follow: bool = False,
+    is_over: Callable[[], bool] = lambda: False,
+) -> Iterator[dict[str, Any]]:
+    """The same as objects; what is none is left out."""
+    for raw in journal(place, name, follow=follow, is_over=is_over):
+        try:
+            yield jsontext.parse_object(raw)
+        except ValueError:
+            continue
+
+
+def _views(loops: list[LoopFiles], now: float) -> list[LoopView]:
+    """What one loop spent takes a look through its transcripts; of several only the live ones' last lines."""
+    if len(loops) == 1:
+        view = view_of(loops[0])
+        return [with_context(with_spending(view, loops[0], now=now), loops[0])]
+    found = [(view_of(loop), loop) for loop in loops]
+    return in_order(with_context(view, loop) if view.live else view for view, loop in found)
+
+
+def _unowned(place: Here, views: list[LoopView]) -> list[Source]:
+    """The lists with work left that no loop is under way over, and none can be resumed over."""
+    newest: dict[str, LoopView] = {}
+    for view in sorted(views, key=lambda view: view.started_at):
+        newest[view.path] = view
+    lists = [source for source in place.sources() if source.enabled]
+    return [source for source in lists if _is_free(source, newest) and _has_work(source)]
+
+
+def _is_free(source: Source, newest: dict[str, LoopView]) -> bool:
+    view = newest.get(own_file(source))
+    return view is None or (view.state == ENDED and view.outcome in FINAL)
+
+
+def _has_work(source: Source) -> bool:
+    try:
+        return not all(task.done for task in tasks.parse_source(source).tasks)
+    except ValueError:
+        return True
+    except OSError:
+        return False
+
+
+def _listed(source: Source) -> dict[str, str]:
+    return {
+        "name": source.name,
+        "layout": source.layout,
+        "root": source.root,
+        "path": own_file(source),
+    }
+
+
+def _lines(tail: Tail, *, follow: bool, is_over: Callable[[], bool]) -> Iterator[str]:
+    """Whole lines only: the last one may still be in the middle of a write."""
+    while True:
+        whole = tail.lines()
+        for raw in filter(None, whole):
+            yield raw.decode("utf-8", "replace")
+        if not whole and (not follow or is_over()):
+            return
+        if not whole:
+            time.sleep(POLL_S)
