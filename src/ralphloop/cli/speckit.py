@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import os
 from functools import partial
 
-from ralphloop.cli.errors import UserError
-from ralphloop.cli.output import say
+from ralphloop import loops
+from ralphloop.cli.output import show
 from ralphloop.cli.spec import actions
 from ralphloop.cli.spec.parser import (
     HELP,
@@ -18,16 +17,9 @@ from ralphloop.cli.spec.parser import (
     target_option,
     text_option,
 )
-from ralphloop.loops.place import Here, here
-from ralphloop.loops.spec import creation, ending, execution, overview, state_file, step, wording
-from ralphloop.loops.spec.catalogue import Specs, specs_here
-from ralphloop.loops.spec.kind import SPECKIT_KIND, Spec, must_stay
-from ralphloop.store import files
-from ralphloop.tasklists import spec_phase
+from ralphloop.loops.spec import speckit
+from ralphloop.loops.spec.speckit import BEGIN, KIND
 
-KIND = SPECKIT_KIND
-BEGIN = f"There is no feature here yet. Next: `{KIND.typed('specify', 'WHAT', 'IT', 'SHALL', 'DO')}`"
-CHECKLIST = "requirements"  # what a checklist is about if nobody says
 # what is free text when it is typed in the client
 TYPED = {**dict.fromkeys(KIND.steps, HELP), "start": HELP, "constitution": HELP}
 
@@ -41,86 +33,19 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _start(args: argparse.Namespace) -> int:
-    text = wording.whole(args.text).strip()
-    place = here()
-    specs = specs_here(KIND, place, inside=bool(text))
-    if text and not (len(text.split()) == 1 and specs.named(text)):
-        return _create(place, specs, words=args.text)
-    if text:
-        return ending.switch(place, specs, name=text)
-    spec = specs.current()
-    if spec is not None:
-        overview.tell(place, spec)
-    else:
-        say(BEGIN)
-    _tell_constitution(specs)
-    return 0
-
-
-def _constitution_path(specs: Specs) -> str:
-    return os.path.join(specs.root, KIND.shared[0])
-
-
-def _tell_constitution(specs: Specs) -> None:
-    path = _constitution_path(specs)
-    if not os.path.isfile(path):
-        how = KIND.typed("constitution")
-        say(f"! {os.path.relpath(path)} is missing: `{how}` writes the project's principles down.")
+    return show(speckit.start(loops.here(), args.text))
 
 
 def _constitution(args: argparse.Namespace) -> int:
-    text = wording.whole(args.text)
-    specs = specs_here(KIND, here(), inside=True)
-    path = _constitution_path(specs)
-    must_stay(path, specs.root)
-    is_there = os.path.isfile(path)
-    say(f"The project's principles, for every feature in {os.path.relpath(specs.home)}.")
-    say(f"Write: {os.path.relpath(path)}" + (" (it exists: revise it)" if is_there else ""))
-    if text:
-        say(f"The person says: {text}")
-    following = ("start",) if specs.current() else ("specify", "WHAT", "IT", "SHALL", "DO")
-    say(f"Next, when the person agrees: `{KIND.typed(*following)}`")
-    return 0
+    return show(speckit.constitution(loops.here(), args.text))
 
 
 def _specify(args: argparse.Namespace) -> int:
-    place = here()
-    if wording.whole(args.text).strip():
-        return _create(place, specs_here(KIND, place, inside=True), words=args.text)
-    specs = specs_here(KIND, place)
-    if specs.current() is None:
-        raise UserError(f"say what the feature shall do: `{KIND.typed('specify', 'Let people log in')}`")
-    step.begin(place, specs, action="specify")
-    return 0
-
-
-def _create(place: Here, specs: Specs, *, words: list[str]) -> int:
-    named = wording.guessed(words, taken=(), word=KIND.word)
-    with state_file.alone(specs.root, place):  # two at once must not take one number
-        old = specs.before()
-        spec = _numbered(specs, named)
-    _tell_constitution(specs)
-    actions.introduce(place, specs, spec=spec, old=old, action="specify", goal=named.goal)
-    return 0
-
-
-def _numbered(specs: Specs, named: wording.Named) -> Spec:
-    number = spec_phase.next_number(files.names(specs.home))
-    if number is None:
-        home = os.path.relpath(specs.home)
-        raise UserError(
-            f"{home} has a feature {spec_phase.LAST_NUMBER}, the last number; move old ones away."
-        )
-    return creation.create(
-        specs, os.path.join(specs.home, f"{number}-{named.name}"), goal=named.goal, state={}
-    )
+    return show(speckit.specify(loops.here(), args.text))
 
 
 def _checklist(args: argparse.Namespace) -> int:
-    place, text = here(), wording.whole(args.text)
-    writes = os.path.join("checklists", (wording.slug(text) or CHECKLIST) + ".md")
-    step.begin(place, specs_here(KIND, place), action="checklist", text=text, writes=writes)
-    return 0
+    return show(speckit.checklist(loops.here(), args.text))
 
 
 _phase = partial(actions.phase, KIND)
@@ -143,7 +68,7 @@ ACTIONS = {
     "analyze": Action("look whether the documents fit together", _phase, _ADDS, ("",)),
     "checklist": Action("write a checklist for the specification", _checklist,
                         text_option("what it is about"), ("security", "")),
-    "implement": Action("run the tasks in a loop", _implement, execution.add_options,
+    "implement": Action("run the tasks in a loop", _implement, actions.implement_options,
                         ("", "--max-task-iterations 3 --max-global-iterations 40 --recovery-mode")),
     "status": Action("show every feature", _status, json_option, ("", "--json")),
     "switch": Action("make another feature the current one", _switch, target_option,

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import os
 from functools import partial
-from typing import Any
 
-from ralphloop.cli.errors import UserError
-from ralphloop.cli.output import say
+from ralphloop import loops
+from ralphloop.cli.output import show
 from ralphloop.cli.spec import actions
 from ralphloop.cli.spec.parser import (
     HELP,
@@ -19,15 +17,10 @@ from ralphloop.cli.spec.parser import (
     target_option,
     text_option,
 )
-from ralphloop.loops.place import here
-from ralphloop.loops.spec import creation, ending, execution, overview, state_file, triage, wording
-from ralphloop.loops.spec.catalogue import Specs, specs_here
-from ralphloop.loops.spec.kind import GRANULARITIES, SPECUM_KIND
-from ralphloop.store import files
-from ralphloop.tasklists import spec_phase, spec_state
+from ralphloop.loops.spec import specum
+from ralphloop.loops.spec.kind import GRANULARITIES
+from ralphloop.loops.spec.specum import BEGIN, KIND
 
-KIND = SPECUM_KIND
-BEGIN = f"There is no spec here yet. Next: `{KIND.typed('start', 'WHAT', 'IT', 'SHALL', 'DO')}`"
 _NEW_FLAGS = {"--quick": 0, "--commit-spec": 0, "--no-commit-spec": 0, "--specs-dir": 1, "--tasks-size": 1}
 # what is free text when it is typed in the client, with the options around it
 TYPED = {
@@ -72,87 +65,16 @@ def _start_options(parser: argparse.ArgumentParser) -> None:
     _new_options(parser)
 
 
+def _wish(args: argparse.Namespace) -> specum.Wish:
+    return specum.Wish(args.quick, args.commit_spec, args.specs_dir, args.tasks_size)
+
+
 def _new(args: argparse.Namespace) -> int:
-    return _create(args, wording.name_and_goal([args.name, *args.goal]))
-
-
-def _create(args: argparse.Namespace, named: wording.Named) -> int:
-    wording.must_be_name(named.name, word=KIND.word)
-    place = here()
-    specs = specs_here(KIND, place, inside=True)
-    folder = os.path.join(_home(specs, args.specs_dir), named.name)
-    with state_file.alone(specs.root, place):
-        old, state = specs.before(), _state(args, specs, folder=folder)
-        quick = place if state["quickMode"] else None
-        spec = creation.create(specs, folder, goal=named.goal, state=state, quick=quick)
-    if quick:
-        who = "this session" if place.session else "the next session started here"
-        say(f"Quick mode: a loop keeps {who} going through the phases.")
-    if "epicName" in state:
-        triage.begin(place, specs, spec=spec)
-    actions.introduce(place, specs, spec=spec, old=old, action="research", goal=named.goal)
-    return 0
-
-
-def _state(args: argparse.Namespace, specs: Specs, *, folder: str) -> dict[str, Any]:
-    default = [value.lower() for value in specs.settings.get("quick_mode_default", [])]
-    quick = args.quick or default == ["true"]
-    state: dict[str, Any] = {
-        "quickMode": quick, "awaitingApproval": not quick, "granularity": args.tasks_size
-    }  # fmt: skip
-    if args.commit_spec is not None:
-        state["commitSpec"] = args.commit_spec
-    epic = triage.current(specs, os.path.dirname(folder))
-    if epic is not None and os.path.basename(folder) in epic.names:
-        state["epicName"] = epic.name
-    return state
-
-
-def _home(specs: Specs, wanted: str | None) -> str:
-    if wanted is None:
-        return specs.home
-    found = spec_state.inside(specs.root, wanted)
-    known = [folder for folder, _ in specs.places]
-    if found in known:
-        return str(found)
-    named = ", ".join(os.path.relpath(folder, specs.root) for folder in known)
-    raise UserError(f"{wanted} is not one of `specs_dirs` ({named}); add it in {KIND.settings} first.")
+    return show(specum.new(loops.here(), [args.name, *args.goal], wish=_wish(args)))
 
 
 def _start(args: argparse.Namespace) -> int:
-    text = wording.whole(args.text).strip()
-    if not text:
-        if args.fresh:
-            raise UserError(f"say what the new spec is for: `{KIND.typed('start', '--fresh', 'GOAL')}`")
-        return _where()
-    place = here()
-    specs = specs_here(KIND, place, inside=True)
-    if not args.fresh and len(text.split()) == 1 and specs.named(text):
-        if args.quick:
-            fresh = KIND.typed("start", "--fresh", text, "--quick")
-            raise UserError(f"{text} exists already, and --quick is for a new spec; `{fresh}` makes one.")
-        return ending.switch(place, specs, name=text)
-    home = _home(specs, args.specs_dir)
-    taken = set(files.names(home))
-    named = wording.guessed(args.text, taken=taken, word="spec")
-    if args.fresh:
-        named = named._replace(name=spec_phase.free_name(named.name, taken))
-    return _create(args, named)
-
-
-def _where() -> int:
-    """Where the current spec stands; else what the epic has next; else how to begin."""
-    place = here()
-    specs = specs_here(KIND, place)
-    spec = specs.current()
-    if spec is not None:
-        overview.tell(place, spec)
-    epic = triage.current(specs, specs.home)
-    if epic is not None and (spec is None or not overview.standing(place, spec).following):
-        triage.tell(epic)
-    elif spec is None:
-        say(BEGIN)
-    return 0
+    return show(specum.start(loops.here(), args.text, fresh=args.fresh, wish=_wish(args)))
 
 
 def _triage_options(parser: argparse.ArgumentParser) -> None:
@@ -164,20 +86,7 @@ def _triage_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _triage(args: argparse.Namespace) -> int:
-    text = wording.whole(args.text).strip()
-    if args.after and not args.spec:
-        raise UserError("--after says what a spec waits for; name that spec with --spec.")
-    if args.spec and text:
-        raise UserError(
-            "either begin an epic with a text, or add a spec to it with --spec; not both at once."
-        )
-    place = here()
-    specs = specs_here(KIND, place, inside=bool(text))
-    if text:
-        return triage.create(place, specs, text=args.text)
-    if args.spec:
-        return triage.add(place, specs, name=args.spec, waits_for=args.after)
-    return triage.show(specs)
+    return show(specum.epic(loops.here(), args.text, spec=args.spec, after=args.after))
 
 
 _phase = partial(actions.phase, KIND)
@@ -195,7 +104,7 @@ ACTIONS = {
     "requirements": Action("begin the requirements", _phase, _ADDS, ("",)),
     "design": Action("begin the design", _phase, _ADDS, ("",)),
     "tasks": Action("begin the list of tasks", _phase, _ADDS, ("",)),
-    "implement": Action("run the tasks in a loop", _implement, execution.add_options,
+    "implement": Action("run the tasks in a loop", _implement, actions.implement_options,
                         ("", "--max-task-iterations 3 --max-global-iterations 40 --recovery-mode")),
     "status": Action("show every spec and the current epic", _status, json_option, ("", "--json")),
     "switch": Action("make another spec the current one", _switch, target_option,

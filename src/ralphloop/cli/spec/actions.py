@@ -4,59 +4,49 @@ from __future__ import annotations
 
 import argparse
 
-from ralphloop.cli.output import say, say_json
-from ralphloop.loops.place import Here, here
-from ralphloop.loops.spec import ending, execution, overview, step, triage, wording
-from ralphloop.loops.spec.catalogue import Specs, specs_here
-from ralphloop.loops.spec.kind import Kind, Spec
+from ralphloop import loops
+from ralphloop.cli import allowance
+from ralphloop.cli.output import show
+from ralphloop.loops.spec import ending, execution, listing, step, wording
+from ralphloop.loops.spec.catalogue import specs_here
+from ralphloop.loops.spec.kind import Kind
 
 
 def phase(kind: Kind, args: argparse.Namespace) -> int:
     """Begin the step that is called as the action is."""
-    place = here()
-    step.begin(place, specs_here(kind, place), action=args.action, text=wording.whole(args.text))
-    return 0
+    place = loops.here()
+    text = wording.whole(args.text)
+    return show(step.begin(place, specs_here(kind, place), action=args.action, text=text))
+
+
+def implement_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--max-task-iterations", metavar="N", type=allowance.count, help="attempts at one task (default: 5)"
+    )
+    parser.add_argument(
+        "--max-global-iterations", metavar="N", type=allowance.count, help="turns at most (default: 100)"
+    )
+    parser.add_argument(
+        "--recovery-mode", action="store_true", help="let the agent add fix tasks for a task that fails"
+    )
 
 
 def implement(kind: Kind, args: argparse.Namespace) -> int:
-    place = here()
+    place = loops.here()
     spec = specs_here(kind, place).must_have_current()
-    return execution.implement(place, spec, wish=execution.wish_of(args))
+    wish = execution.Wish(args.max_task_iterations, args.max_global_iterations, args.recovery_mode)
+    return show(execution.implement(place, spec, wish=wish))
 
 
 def switch(kind: Kind, args: argparse.Namespace) -> int:
-    place = here()
-    return ending.switch(place, specs_here(kind, place), name=args.name)
+    place = loops.here()
+    return show(ending.switch(place, specs_here(kind, place), name=args.name))
 
 
 def cancel(kind: Kind, args: argparse.Namespace) -> int:
-    place = here()
-    return ending.cancel(place, specs_here(kind, place), name=args.name)
+    place = loops.here()
+    return show(ending.cancel(place, specs_here(kind, place), name=args.name))
 
 
 def status(kind: Kind, args: argparse.Namespace, *, begin: str) -> int:
-    """Every spec, and the epic where there are such; `begin` is said where there is nothing yet."""
-    place = here(writes=False)
-    specs = specs_here(kind, place)
-    found = overview.all_standings(place, specs)
-    epic = triage.current(specs, specs.home) if kind.epics else None
-    if args.json:
-        rows = [standing.to_json(current=current) for standing, current in found]
-        more = {"epic": epic and epic.to_json()} if kind.epics else {}
-        say_json({f"{kind.word}s": rows, **more})
-        return 0
-    overview.table(found)
-    if epic is not None:
-        triage.tell(epic)
-    if not found and epic is None:
-        say(begin)
-    return 0
-
-
-def introduce(place: Here, specs: Specs, *, spec: Spec, old: Spec | None, action: str, goal: str) -> None:
-    """What is said of a new one: which it takes the place of, its first step, and a goal that is missing."""
-    if old is not None:
-        ending.tell_left(place, old, specs=specs)
-    step.tell(place, spec, action=action)
-    if not goal:
-        say("! It has no goal yet: ask the person for it and write it into the notes first.")
+    return show(listing.status(kind, loops.here(writes=False), begin=begin), as_json=args.json)

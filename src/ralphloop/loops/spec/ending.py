@@ -8,10 +8,10 @@ import time
 
 from ralphloop.agents.presence import agent_in
 from ralphloop.cli.errors import UserError
-from ralphloop.cli.output import say
 from ralphloop.domain.model import COMPLETE, FINAL
 from ralphloop.loops.halt import halt, held_later
 from ralphloop.loops.place import Here, must_not_be_anothers
+from ralphloop.loops.result import Result
 from ralphloop.loops.spec import overview, state_file
 from ralphloop.loops.spec.catalogue import Specs
 from ralphloop.loops.spec.kind import Spec
@@ -23,22 +23,28 @@ from ralphloop.tasklists import spec_phase
 from ralphloop.views.state import state_of
 
 
-def cancel(place: Here, specs: Specs, *, name: str | None) -> int:
+def cancel(place: Here, specs: Specs, *, name: str | None) -> Result:
+    """End the loop and put the state away; documents stay."""
     spec = specs.must_have(name) if name else specs.must_have_current()
     with state_file.alone(specs.root, place):
         state = _state(spec)
         loop = state_file.last_loop(spec, place)
         outcome = state_of(loop).outcome if loop is not None else None
         if outcome == COMPLETE and state is not None and state.phase == spec_phase.EXECUTION:
-            say(f"The loop over {spec.name} is complete, and stays so; nothing to cancel.")
-            return 0
+            return _result(spec, [f"The loop over {spec.name} is complete, and stays so; nothing to cancel."])
         loop = None if outcome in FINAL else loop
         if loop is None and not os.path.lexists(spec.state_path):
-            say(f"{spec.name} has no loop and no state; nothing to cancel.")
-        elif loop is None or _end(place, spec, loop=loop, again=specs.called(spec.folder)):
-            _put_away(place, spec, loop=loop)
-            _tell_rest(place, spec, specs=specs)
-    return 0
+            return _result(spec, [f"{spec.name} has no loop and no state; nothing to cancel."])
+        ended, told = True, list[str]()
+        if loop is not None:
+            ended, told = _end(place, spec, loop=loop, again=specs.called(spec.folder))
+        if ended:
+            told += [*_put_away(place, spec, loop=loop), _rest(place, spec, specs=specs)]
+    return _result(spec, told)
+
+
+def _result(spec: Spec, told: list[str]) -> Result:
+    return Result({"name": spec.name}, tuple(told))
 
 
 def _state(spec: Spec) -> State | None:
@@ -49,18 +55,16 @@ def _state(spec: Spec) -> State | None:
         return None
 
 
-def _end(place: Here, spec: Spec, *, loop: LoopFiles, again: str) -> bool:
-    """End the loop; False if it can only end at the next stop, or was complete when its turn came."""
+def _end(place: Here, spec: Spec, *, loop: LoopFiles, again: str) -> tuple[bool, list[str]]:
+    """End the loop; False if it can only end at the next stop, or was complete when its turn came. And what
+    to say of that."""
     _must_be_ours(place, loop)
     if not halt(loop, CANCEL, place=place, is_late=lambda state: state.outcome == COMPLETE):
-        say(held_later(loop, CANCEL))
-        say(f"Type `{spec.typed('cancel', again)}` again in a moment to clear {spec.shown(spec.kind.state)}.")
-        return False
+        how = f"Type `{spec.typed('cancel', again)}` again in a moment to clear"
+        return False, [held_later(loop, CANCEL), f"{how} {spec.shown(spec.kind.state)}."]
     if state_of(loop).outcome == COMPLETE:
-        say(f"The loop over {spec.name} has just been completed, and stays so.")
-        return False
-    say(f"The loop over {spec.name} is cancelled; the agent stops at the end of its turn.")
-    return True
+        return False, [f"The loop over {spec.name} has just been completed, and stays so."]
+    return True, [f"The loop over {spec.name} is cancelled; the agent stops at the end of its turn."]
 
 
 def _must_be_ours(place: Here, loop: LoopFiles) -> None:
@@ -74,10 +78,10 @@ def _must_be_ours(place: Here, loop: LoopFiles) -> None:
         raise UserError(f"{error} The person may end it: {end}.") from None
 
 
-def _put_away(place: Here, spec: Spec, *, loop: LoopFiles | None) -> None:
+def _put_away(place: Here, spec: Spec, *, loop: LoopFiles | None) -> list[str]:
     """Move the state, whatever it is, beside the loop or into the user's state directory."""
     if not os.path.lexists(spec.state_path):
-        return
+        return []
     spec.must_keep_inside(spec.kind.state)
     if loop is not None:
         kept = os.path.join(loop.own_folder("cancelled"), spec.kind.state)
@@ -93,15 +97,15 @@ def _put_away(place: Here, spec: Spec, *, loop: LoopFiles | None) -> None:
         files.write_text(kept, text)
         os.unlink(spec.state_path)
     shown = os.path.relpath(kept) if loop is not None else kept
-    say(f"The state of {spec.name} is removed; a copy is kept: {shown}")
+    return [f"The state of {spec.name} is removed; a copy is kept: {shown}"]
 
 
-def _tell_rest(place: Here, spec: Spec, *, specs: Specs) -> None:
+def _rest(place: Here, spec: Spec, *, specs: Specs) -> str:
     following = overview.standing(place, spec).following
     again = f"; `{spec.typed(following)}` begins again" if following else ""
     if again and specs.pointed_at() != spec.folder:
         again += f" after `{spec.typed('switch', specs.called(spec.folder))}`"
-    say(f"Everything else in {spec.shown()} stays{again}.")
+    return f"Everything else in {spec.shown()} stays{again}."
 
 
 def _free_path(stem: str) -> str:
@@ -112,25 +116,27 @@ def _free_path(stem: str) -> str:
     return path
 
 
-def switch(place: Here, specs: Specs, *, name: str) -> int:
+def switch(place: Here, specs: Specs, *, name: str) -> Result:
+    """Make another one the current one."""
     spec, old = specs.must_have(name), specs.before()
     state_file.load(spec)
     spec.must_keep_documents_inside()
+    told = []
     if old is not None and old.folder == spec.folder:
-        say(f"{spec.name} is the current {spec.kind.word} already.")
+        told = [f"{spec.name} is the current {spec.kind.word} already."]
     else:
         os.makedirs(os.path.dirname(specs.pointer), exist_ok=True)
         specs.point_at(spec)
         if old is not None:
-            tell_left(place, old, specs=specs)
-    overview.tell(place, spec)
-    return 0
+            told = left_alone(place, old, specs=specs)
+    return _result(spec, [*told, *overview.tell(place, spec)])
 
 
-def tell_left(place: Here, old: Spec, *, specs: Specs) -> None:
+def left_alone(place: Here, old: Spec, *, specs: Specs) -> list[str]:
     """The loop of the spec that was current before stays as it is; the hook serves the current one only."""
     loop = state_file.loop_over(old, place)
-    if loop is not None and state_of(loop).live:
-        name = specs.called(old.folder)
-        back, end = old.typed("switch", name), old.typed("cancel", name)
-        say(f"! The loop over {old.name} is left alone: it rests until `{back}`; `{end}` ends it.")
+    if loop is None or not state_of(loop).live:
+        return []
+    name = specs.called(old.folder)
+    back, end = old.typed("switch", name), old.typed("cancel", name)
+    return [f"! The loop over {old.name} is left alone: it rests until `{back}`; `{end}` ends it."]

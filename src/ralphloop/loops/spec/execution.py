@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import argparse
 from typing import Any, NamedTuple
 
-from ralphloop.cli.allowance import count
 from ralphloop.cli.errors import UserError
-from ralphloop.cli.output import say
 from ralphloop.domain.model import APPROVE, Task
 from ralphloop.evidence.approval import digest, waiting
 from ralphloop.loops import allowance, launch, outset, resumption
 from ralphloop.loops.consent import listing
 from ralphloop.loops.place import Here
+from ralphloop.loops.result import Result
 from ralphloop.loops.spec import state_file
 from ralphloop.loops.spec.kind import TASKS, Spec
 from ralphloop.loops.spec.state_file import State
@@ -44,37 +42,24 @@ class Wish(NamedTuple):
         return found
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--max-task-iterations", metavar="N", type=count, help="attempts at one task (default: 5)"
-    )
-    parser.add_argument(
-        "--max-global-iterations", metavar="N", type=count, help="turns at most (default: 100)"
-    )
-    parser.add_argument(
-        "--recovery-mode", action="store_true", help="let the agent add fix tasks for a task that fails"
-    )
-
-
-def wish_of(args: argparse.Namespace) -> Wish:
-    return Wish(args.max_task_iterations, args.max_global_iterations, args.recovery_mode)
-
-
-def implement(place: Here, spec: Spec, *, wish: Wish) -> int:
+def implement(place: Here, spec: Spec, *, wish: Wish) -> Result:
+    """Run the tasks of a spec in a loop: a new one, or the one that there is."""
     with state_file.alone(spec.root, place):
         spec.must_keep_documents_inside()
         tasks, state = _tasks(spec), state_file.load(spec)
         if all(task.done for task in tasks):
-            say(f"Every task of {spec.name} is done ({len(tasks)} in {spec.shown(TASKS)}): nothing is left.")
-            return 0
+            nothing = (
+                f"Every task of {spec.name} is done ({len(tasks)} in {spec.shown(TASKS)}): nothing is left."
+            )
+            return Result({"name": spec.name, "loop": None}, (nothing,))
         loop = state_file.loop_to_resume(spec, place)
         if loop is None:
-            loop = _begin(place, spec, wish=wish, state=state, tasks=tasks)
+            loop, before = _begin(place, spec, wish=wish, state=state, tasks=tasks)
         else:
-            _go_on(place, spec, loop=loop, wish=wish)
+            before = _go_on(place, spec, loop=loop, wish=wish)
             loop = _enter(place, spec, wish=wish, tasks=tasks)
-        _tell(place, spec, loop=loop, tasks=tasks)
-    return 0
+        told = _told(place, spec, loop=loop, tasks=tasks)
+    return Result({"name": spec.name, "loop": loop.record.id}, (*before, *told))
 
 
 def _tasks(spec: Spec) -> list[Task]:
@@ -102,8 +87,11 @@ def _fields(spec: Spec, wish: Wish, *, tasks: list[Task]) -> dict[str, Any]:
     }
 
 
-def _begin(place: Here, spec: Spec, *, wish: Wish, state: State | None, tasks: list[Task]) -> LoopFiles:
-    """A new loop over the spec, whose count begins anew; if it cannot begin, the state is as before."""
+def _begin(
+    place: Here, spec: Spec, *, wish: Wish, state: State | None, tasks: list[Task]
+) -> tuple[LoopFiles, list[str]]:
+    """A new loop over the spec, whose count begins anew, and what may keep it from working; if it cannot
+    begin, the state is as before."""
     source, wrote = spec.source(), ""
     fields = {**_fields(spec, wish, tasks=tasks), "taskIteration": 1, "globalIteration": 1}
     try:
@@ -116,14 +104,11 @@ def _begin(place: Here, spec: Spec, *, wish: Wish, state: State | None, tasks: l
     except BaseException:
         state_file.put_back(spec, state, wrote=wrote)
         raise
-    if not place.session:
-        for check in ready.checks:
-            if not check.fine:
-                say(f"! {check.told}")
-    return loop
+    doubts = [] if place.session else [f"! {check.told}" for check in ready.checks if not check.fine]
+    return loop, doubts
 
 
-def _go_on(place: Here, spec: Spec, *, loop: LoopFiles, wish: Wish) -> None:
+def _go_on(place: Here, spec: Spec, *, loop: LoopFiles, wish: Wish) -> list[str]:
     """Go on with the loop that there is, if it is this session's to go on with."""
     record, state = loop.record, state_of(loop)
     if record.session is None and place.session:
@@ -138,9 +123,8 @@ def _go_on(place: Here, spec: Spec, *, loop: LoopFiles, wish: Wish) -> None:
             f"`ralphloop resume {record.name} --adopt` takes it over, `{spec.typed('cancel')}` ends it."
         )
     if state.live and not wish.limits and not loop.request():
-        say(f"The loop over {spec.name} is under way already.")
-        return
-    say(*resumption.go_on(place, loop, limits=wish.limits, owner=record.session))
+        return [f"The loop over {spec.name} is under way already."]
+    return resumption.go_on(place, loop, limits=wish.limits, owner=record.session)
 
 
 def _enter(place: Here, spec: Spec, *, wish: Wish, tasks: list[Task]) -> LoopFiles:
@@ -156,20 +140,20 @@ def _enter(place: Here, spec: Spec, *, wish: Wish, tasks: list[Task]) -> LoopFil
     return loop
 
 
-def _tell(place: Here, spec: Spec, *, loop: LoopFiles, tasks: list[Task]) -> None:
+def _told(place: Here, spec: Spec, *, loop: LoopFiles, tasks: list[Task]) -> list[str]:
     record = loop.record
     left = sum(1 for task in tasks if not task.done)
     many = "1 task" if len(tasks) == 1 else f"{len(tasks)} tasks"
     limits = f"{allowance.told(record.limits)}, {record.limits.attempts:.0f} attempts at a task"
-    say(f"Loop {record.id} over {spec.shown()}: {many}, {left} open; {limits}.")
+    told = [f"Loop {record.id} over {spec.shown()}: {many}, {left} open; {limits}."]
     commands = waiting(loop)
     if commands:
-        say(*listing(commands))
         typed = f"{APPROVE[record.layout]} {digest(commands)}"
-        say(f"! Not approved: none of it runs, and the loop goes on. The person allows it: `{typed}`")
+        told += listing(commands)
+        told.append(f"! Not approved: none of it runs, and the loop goes on. The person allows it: `{typed}`")
     state = state_file.load(spec)
     if state is not None and state.data.get("recoveryMode") is True:
-        say("Recovery mode is on: a task that keeps failing may get fix tasks.")
+        told.append("Recovery mode is on: a task that keeps failing may get fix tasks.")
     if record.session is None:
-        say("It binds to the next session started here.")
-    say("", launch.first_prompt(loop, place))
+        told.append("It binds to the next session started here.")
+    return [*told, "", launch.first_prompt(loop, place)]

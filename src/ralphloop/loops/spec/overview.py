@@ -6,7 +6,6 @@ import os
 from typing import Any, NamedTuple
 
 from ralphloop.cli.errors import UserError
-from ralphloop.cli.output import say
 from ralphloop.domain.model import LoopState, Task
 from ralphloop.domain.prompt import line
 from ralphloop.loops.place import Here
@@ -128,16 +127,16 @@ def all_standings(place: Here, specs: Specs) -> list[tuple[Standing, bool]]:
     return found
 
 
-def table(found: list[tuple[Standing, bool]]) -> None:
+def table(found: list[tuple[Standing, bool]]) -> list[str]:
     """A line for each, and what comes next for the current one."""
-    for standing, current in found:
-        say(row(standing, current=current))
-    for standing, current in found:
-        if current and standing.following:
-            say(f"Next: `{standing.spec.typed(standing.following)}`")
+    following = [standing for standing, current in found if current and standing.following]
+    return [
+        *(row(standing, current=current) for standing, current in found),
+        *(f"Next: `{standing.spec.typed(standing.following)}`" for standing in following),
+    ]
 
 
-def tell(place: Here, spec: Spec) -> None:
+def tell(place: Here, spec: Spec) -> list[str]:
     """Where one spec stands, and what comes next."""
     found = standing(place, spec)
     if found.fault:
@@ -145,22 +144,19 @@ def tell(place: Here, spec: Spec) -> None:
     spec.must_keep_documents_inside()
     what = f"phase {found.phase}" if found.phase else "no state (cancelled, or never begun here)"
     count = f", {found.done}/{len(found.tasks)} tasks done" if found.tasks else ""
-    say(f"{spec.kind.word.capitalize()} {spec.name} in {spec.shown()}: {what}{count}.")
-    tell_goal(spec)
+    told = [f"{spec.kind.word.capitalize()} {spec.name} in {spec.shown()}: {what}{count}.", *goal_line(spec)]
     there = [spec.shown(name) for name in (NOTES, *spec.kind.documents) if spec.has(name)]
     if there:
-        say("Read: " + ", ".join(there))
+        told.append("Read: " + ", ".join(there))
     if found.loop is not None and found.loop_state is not None:
         state = found.loop_state
         why = f" ({state.outcome})" if state.outcome else ""
-        say(f"Loop {found.loop.record.id} is {state.state}{why}.")
-    if found.following:
-        say(f"Next: `{spec.typed(found.following)}`")
-    else:
-        say("Every task is done.")
+        told.append(f"Loop {found.loop.record.id} is {state.state}{why}.")
+    following = f"Next: `{spec.typed(found.following)}`" if found.following else "Every task is done."
+    return [*told, following]
 
 
-def tell_goal(spec: Spec) -> None:
+def goal_line(spec: Spec) -> list[str]:
+    """The goal, where there is one."""
     goal = spec_phase.goal_in(spec.read(NOTES) or "")
-    if goal and goal != spec_phase.NO_GOAL:
-        say(f"Goal: {line(goal, GOAL_SHOWN)}")
+    return [f"Goal: {line(goal, GOAL_SHOWN)}"] if goal and goal != spec_phase.NO_GOAL else []

@@ -6,9 +6,9 @@ import os
 from typing import Any
 
 from ralphloop.cli.errors import UserError
-from ralphloop.cli.output import say
 from ralphloop.hook import words
 from ralphloop.loops.place import Here
+from ralphloop.loops.result import Result
 from ralphloop.loops.spec import overview, state_file
 from ralphloop.loops.spec.catalogue import Specs
 from ralphloop.loops.spec.kind import GRANULARITIES, NOTES, TASKS, Spec, Step
@@ -17,7 +17,7 @@ from ralphloop.tasklists import spec_phase
 from ralphloop.views.state import state_of
 
 
-def begin(place: Here, specs: Specs, *, action: str, text: str = "", writes: str = "") -> None:
+def begin(place: Here, specs: Specs, *, action: str, text: str = "", writes: str = "") -> Result:
     """Begin this step of the current spec and say what it takes; `writes` names its document."""
     spec, step = specs.must_have_current(), specs.kind.steps[action]
     spec.must_keep_documents_inside(*([writes] if writes else []))
@@ -25,6 +25,7 @@ def begin(place: Here, specs: Specs, *, action: str, text: str = "", writes: str
         if not spec.has(document):
             how = spec.typed(spec.kind.writer(document))
             raise UserError(f"{spec.shown(document)} is missing; `{how}` writes it.")
+    back: list[str] = []
     if step.phase:
         with state_file.alone(spec.root, place), state_file.held(spec, place) as loop:
             state = state_file.load(spec)
@@ -33,8 +34,9 @@ def begin(place: Here, specs: Specs, *, action: str, text: str = "", writes: str
             quick = state is not None and state.quick
             state_file.edit(spec, state, fields={"phase": step.phase, "awaitingApproval": not quick})
         if state is not None:
-            _tell_turned_back(spec, state.phase, step=step)
-    tell(place, spec, action=action, text=text, writes=writes)
+            back = _turned_back(spec, state.phase, step=step)
+    told = tell(place, spec, action=action, text=text, writes=writes)
+    return Result({"name": spec.name, "action": action}, (*back, *told))
 
 
 def _must_not_run(spec: Spec, loop: LoopFiles | None) -> None:
@@ -46,38 +48,42 @@ def _must_not_run(spec: Spec, loop: LoopFiles | None) -> None:
         )
 
 
-def _tell_turned_back(spec: Spec, phase: str, *, step: Step) -> None:
+def _turned_back(spec: Spec, phase: str, *, step: Step) -> list[str]:
     """Going back is allowed; what was written since is named, because it may no longer fit."""
     phases = spec.kind.phases
-    if phase in phases[phases.index(step.phase) + 1 :]:
-        documents = spec.kind.documents
-        later = [name for name in documents[documents.index(step.writes) + 1 :] if spec.has(name)]
-        stays = f"; what was written since stays and may no longer fit: {', '.join(later)}" if later else ""
-        say(f"Back from {phase} to {step.phase}{stays}.")
+    if phase not in phases[phases.index(step.phase) + 1 :]:
+        return []
+    documents = spec.kind.documents
+    later = [name for name in documents[documents.index(step.writes) + 1 :] if spec.has(name)]
+    stays = f"; what was written since stays and may no longer fit: {', '.join(later)}" if later else ""
+    return [f"Back from {phase} to {step.phase}{stays}."]
 
 
-def tell(place: Here, spec: Spec, *, action: str, text: str = "", writes: str = "") -> None:
+def tell(place: Here, spec: Spec, *, action: str, text: str = "", writes: str = "") -> list[str]:
     """What this step is about, what it reads and writes, and what comes after it."""
     step, state = spec.kind.steps[action], _state(spec)
     document = writes or step.writes
-    say(f"{spec.kind.word.capitalize()} {spec.name} in {spec.shown()}: {action}.")
-    overview.tell_goal(spec)
-    say("Read: " + ", ".join(_to_read(spec, step)))
-    say(
-        f"Write: {spec.shown(document)}{_how(spec, document, state=state)}" if document else "Change no file."
-    )
+    told = [
+        f"{spec.kind.word.capitalize()} {spec.name} in {spec.shown()}: {action}.",
+        *overview.goal_line(spec),
+        "Read: " + ", ".join(_to_read(spec, step)),
+        f"Write: {spec.shown(document)}{_how(spec, document, state=state)}"
+        if document
+        else "Change no file.",
+    ]
     for wanted in step.wants:
         if not spec.has(wanted):
             how = spec.typed(spec.kind.writer(wanted))
-            say(f"! {spec.shown(wanted)} is missing: go on without it, or `{how}` first.")
+            told.append(f"! {spec.shown(wanted)} is missing: go on without it, or `{how}` first.")
     if text:
-        say(f"The person says: {text}")
+        told.append(f"The person says: {text}")
     following = step.following or overview.standing(place, spec).following
     if following and state.get("quickMode") is True:
         run = f"{words.command(place.env)} {spec.kind.layout} {following}"
-        say(f"Quick mode: ask nothing. Next, at once: `{run}`")
+        told.append(f"Quick mode: ask nothing. Next, at once: `{run}`")
     elif following:
-        say(f"Next, when the person agrees: `{spec.typed(following)}`")
+        told.append(f"Next, when the person agrees: `{spec.typed(following)}`")
+    return told
 
 
 def _state(spec: Spec) -> dict[str, Any]:

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from ralphloop.cli.errors import UserError
-from ralphloop.cli.output import say
 from ralphloop.domain import jsontext
 from ralphloop.domain.prompt import line
 from ralphloop.hook import words
 from ralphloop.loops.place import Here
+from ralphloop.loops.result import Result
 from ralphloop.loops.spec import creation, state_file, wording
 from ralphloop.loops.spec.catalogue import Specs
 from ralphloop.loops.spec.kind import NOTES, SPECUM_KIND, Spec, must_stay
@@ -93,7 +93,8 @@ def _is_row(row: object) -> bool:
     return isinstance(row, dict) and isinstance(row.get("name"), str)
 
 
-def create(place: Here, specs: Specs, *, text: list[str]) -> int:
+def create(place: Here, specs: Specs, *, text: list[str]) -> Result:
+    """Begin an epic."""
     home, pointer = os.path.join(specs.home, FOLDER), os.path.join(specs.home, POINTER)
     with state_file.alone(specs.root, place):
         named = wording.guessed(text, taken=set(files.names(home)), word="epic")
@@ -108,13 +109,13 @@ def create(place: Here, specs: Specs, *, text: list[str]) -> int:
         files.write_shared(pointer, named.name + "\n", root=specs.root)
     shown = os.path.relpath(folder)
     adds = f"{words.command(place.env)} specum triage --spec NAME --after OTHER"
-    say(
+    told = (
         f"Epic {named.name} in {shown}.",
         f"Read: {shown}/{NOTES}",
         f"Write: {shown}/epic.md",
         f"Then run, for each spec in its order: `{adds}`",
     )
-    return 0
+    return Result({"name": named.name, "folder": shown}, told)
 
 
 def _must_have(specs: Specs) -> Epic:
@@ -126,7 +127,7 @@ def _must_have(specs: Specs) -> Epic:
     return epic
 
 
-def add(place: Here, specs: Specs, *, name: str, waits_for: list[str]) -> int:
+def add(place: Here, specs: Specs, *, name: str, waits_for: list[str]) -> Result:
     """Add a spec to the current epic, or let one that is in it wait for others."""
     _must_have(specs)
     wording.must_be_name(name, word="spec")
@@ -135,8 +136,7 @@ def add(place: Here, specs: Specs, *, name: str, waits_for: list[str]) -> int:
         changed = _with_spec(epic, name, waits_for=waits_for)
         if changed.text != epic.text:
             files.write_shared(epic.path, changed.text, root=specs.root)
-    tell(changed)
-    return 0
+    return Result(changed.to_json(), tuple(tell(changed)))
 
 
 def _with_spec(epic: Epic, name: str, *, waits_for: list[str]) -> Epic:
@@ -186,36 +186,36 @@ def _circle(epic: Epic) -> list[str]:
     return []
 
 
-def begin(place: Here, specs: Specs, *, spec: Spec) -> None:
-    """Note in the epic that work on one of its specs began, and say so."""
+def begin(place: Here, specs: Specs, *, spec: Spec) -> list[str]:
+    """Note in the epic that work on one of its specs began; what to say of that."""
     with Shelf(specs.root, place.env).lock():
         epic = current(specs, os.path.dirname(spec.folder))
         found = jsontext.member(epic.text, "specs") if epic is not None and not epic.fault else None
         if epic is None or found is None:
-            return
+            return []
         for row in jsontext.members(epic.text, found.start):
             if _is_row(row.value) and row.value["name"] == spec.name and row.value.get("status") == PENDING:
                 text = jsontext.set_member(epic.text, "status", IN_PROGRESS, at=row.start)
                 files.write_shared(epic.path, text, root=specs.root)
                 break
     folder = os.path.relpath(os.path.dirname(epic.path))
-    say(f"It is part of the epic {epic.name}: {folder}/epic.md")
+    return [f"It is part of the epic {epic.name}: {folder}/epic.md"]
 
 
-def show(specs: Specs) -> int:
-    tell(_must_have(specs))
-    return 0
+def show(specs: Specs) -> Result:
+    epic = _must_have(specs)
+    return Result(epic.to_json(), tuple(tell(epic)))
 
 
-def tell(epic: Epic) -> None:
+def tell(epic: Epic) -> list[str]:
     if epic.fault:
-        say(f"! {os.path.relpath(epic.path)} {epic.fault}.")
-        return
+        return [f"! {os.path.relpath(epic.path)} {epic.fault}."]
     done = sum(1 for spec in epic.specs if spec.get("status") == COMPLETED)
     folder = os.path.relpath(os.path.dirname(epic.path))
-    say(f"Epic {epic.name} in {folder}: {done}/{len(epic.specs)} specs completed.")
+    told = [f"Epic {epic.name} in {folder}: {done}/{len(epic.specs)} specs completed."]
     for spec in epic.specs:
         waits = f", after {', '.join(after(spec))}" if after(spec) else ""
-        say(f"  {spec['name']}: {spec.get('status', PENDING)}{waits}")
+        told.append(f"  {spec['name']}: {spec.get('status', PENDING)}{waits}")
     if epic.following:
-        say(f"Next: `{SPECUM_KIND.typed('start', epic.following)}`")
+        told.append(f"Next: `{SPECUM_KIND.typed('start', epic.following)}`")
+    return told
