@@ -18,7 +18,7 @@ from ralphloop.store.shelf import Shelf
 
 PACKAGE = Path(ralphloop.__file__).parent
 HOT = ("domain", "tasklists", "store", "hook")
-HOT_MODULES = ("posix_path", "system")
+HOT_MODULES = ("error_tree", "errors", "posix_path", "system")
 
 FILES = {
     FEATURES: {".ralph/loops/demo/feature_list.json": '{"features": [{"id": "1", "description": "build"}]}'},

@@ -55,6 +55,7 @@ def test_a_stop_leaves_the_other_layouts_and_events_alone(stage):
     assert not own & {"ralphloop.tasklists." + name for name in layouts}
     assert not own & {"ralphloop.hook.session", "ralphloop.hook.bundle", "ralphloop.agents"}
     assert not own & {"ralphloop.hook.recording", "ralphloop.store.records", "ralphloop.evidence"}
+    assert "ralphloop.error_tree" not in own
 
 
 def test_a_status_line_imports_only_the_allowed_closure_and_no_rules(stage):

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from ralphloop import config
-from ralphloop.config import ConfigError, source, value
+from ralphloop.config import source, value
 from ralphloop.domain.model import UNLIMITED
+from ralphloop.errors import ConfigError
 from ralphloop.hook import announce
 
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "config.md"

@@ -6,10 +6,10 @@ import argparse
 from collections.abc import Callable
 from typing import TypeVar
 
-from ralphloop.cli.errors import UserError
 from ralphloop.config import Config, value
 from ralphloop.domain.limits import duration
 from ralphloop.domain.model import UNLIMITED, Limits
+from ralphloop.errors import UserError
 
 T = TypeVar("T")
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 
 from ralphloop.cli.book import opened
-from ralphloop.cli.errors import UserError
 from ralphloop.cli.here import here, pick
 from ralphloop.cli.output import say
 from ralphloop.cli.person import require_person
 from ralphloop.cli.spec.parser import HELP
 from ralphloop.domain.model import NEEDS_INPUT
+from ralphloop.errors import UserError
 from ralphloop.evidence.mask import mask, secrets
 
 # Typed behind a slash command: the task's id, and the answer byte by byte.

@@ -9,11 +9,11 @@ from typing import NamedTuple
 from ralphloop.cli import consent
 from ralphloop.cli.book import locked
 from ralphloop.cli.choice import choose
-from ralphloop.cli.errors import UserError
 from ralphloop.cli.here import UNDER_WAY, Here, here, must_go_on, pick
 from ralphloop.cli.output import say, say_json
 from ralphloop.cli.person import require_person
 from ralphloop.domain.model import NEEDS_APPROVAL, PAUSED
+from ralphloop.errors import ProtectedChangedError, UserError
 from ralphloop.evidence import approval, protect
 from ralphloop.store import approvals, pins, shelf, tasks
 from ralphloop.store.loop import LoopFiles
@@ -138,11 +138,11 @@ def _write(source: Source | Record, place: Here, change: Change, *, loop: LoopFi
     try:
         with locked(loop):
             if _change(source, here_, loop) != change:
-                raise protect.ChangedError
+                raise ProtectedChangedError
             patterns = protect.patterns_in(source.layout, change.texts)
             protect.Protected(loop, source.root).pin(patterns, seen=change.files)
             approval.approve(loop, change.commands, by=by, adopt=change.texts)
-    except protect.ChangedError:
+    except ProtectedChangedError:
         raise UserError("something changed while you looked; run `ralphloop approve` again.") from None
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 
 from ralphloop.cli.book import opened, tally_line
-from ralphloop.cli.errors import UserError
 from ralphloop.cli.here import here, must_not_be_anothers, pick
 from ralphloop.cli.output import say, say_json
 from ralphloop.domain.model import CLOSED, SKIPPED
+from ralphloop.errors import UserError
 from ralphloop.evidence.mask import mask, secrets
 from ralphloop.hook.announce import announce_question
 

@@ -7,14 +7,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ralphloop.cli.errors import UserError
 from ralphloop.cli.here import must_go_on
 from ralphloop.domain.ledger import name_tasks
 from ralphloop.domain.model import Task
 from ralphloop.domain.survey import survey
 from ralphloop.domain.worklist import Worklist
+from ralphloop.errors import BusyError, UserError
 from ralphloop.store import tasks
-from ralphloop.store.lock import BusyError
 from ralphloop.store.loop import LoopFiles
 from ralphloop.tasklists.registry import own_file
 from ralphloop.views.state import state_of

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 
-from ralphloop.cli.errors import UserError
 from ralphloop.cli.here import Here
 from ralphloop.domain.model import LAYOUTS
+from ralphloop.errors import UserError
 from ralphloop.hook import claim, find
 from ralphloop.store import files, tasks
 from ralphloop.tasklists.registry import own_file

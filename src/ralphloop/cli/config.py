@@ -9,9 +9,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from ralphloop import config
-from ralphloop.cli.errors import UserError
 from ralphloop.cli.here import here
 from ralphloop.cli.output import complain, say, say_json
+from ralphloop.errors import ConfigError, UserError
 
 NOT_SET = "-"
 HIDDEN = "(set)"
@@ -49,7 +49,7 @@ def loaded(root: str, env: Mapping[str, str]) -> config.Config:
     """The settings of this project, for a command."""
     try:
         return config.load(root, env)
-    except config.ConfigError as error:
+    except ConfigError as error:
         raise UserError(str(error)) from None
 
 

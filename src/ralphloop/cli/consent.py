@@ -6,10 +6,10 @@ import sys
 from collections.abc import Mapping, Sequence
 
 from ralphloop.agents.presence import agent_in
-from ralphloop.cli.errors import UserError
 from ralphloop.cli.output import say
 from ralphloop.cli.person import require_person
 from ralphloop.domain.model import APPROVE
+from ralphloop.errors import UserError
 from ralphloop.evidence.approval import digest
 
 

@@ -8,13 +8,13 @@ from collections.abc import Iterator
 from itertools import chain
 
 from ralphloop.cli.consent import ask
-from ralphloop.cli.errors import UserError
 from ralphloop.cli.health import folder, live, loops, program, rivals, settings
 from ralphloop.cli.health.finding import FATAL, WARNING, Finding
 from ralphloop.cli.here import Here, here
 from ralphloop.cli.output import say, say_json
 from ralphloop.cli.person import require_person
 from ralphloop.cli.setup import Setup, look
+from ralphloop.errors import UserError
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -6,10 +6,10 @@ import argparse
 import os
 
 from ralphloop.cli.book import Book, opened, tally_line
-from ralphloop.cli.errors import UserError
 from ralphloop.cli.here import Here, here, must_not_be_anothers, pick
 from ralphloop.cli.output import say, say_json
 from ralphloop.domain.model import CLAIMED, CLOSED, FEATURES, OPEN, PROVEN, UNVERIFIED
+from ralphloop.errors import UserError
 from ralphloop.evidence.origin import of_session
 from ralphloop.evidence.prove import Prover
 from ralphloop.store import tasks

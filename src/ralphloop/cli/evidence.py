@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from ralphloop.cli.errors import UserError
 from ralphloop.cli.here import here, pick
 from ralphloop.cli.output import say, say_json
 from ralphloop.domain.prompt import line
+from ralphloop.errors import UserError
 from ralphloop.evidence import record
 from ralphloop.store.loop import LoopFiles
 

@@ -8,11 +8,11 @@ import sys
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from ralphloop.cli.errors import UserError
 from ralphloop.cli.here import UNDER_WAY, Here, here
 from ralphloop.cli.output import say, say_json
 from ralphloop.domain.answer import Decision, Need
 from ralphloop.domain.model import FINAL_RUN, LAYOUTS, StopEvent
+from ralphloop.errors import UserError
 from ralphloop.evidence.prove import is_due
 from ralphloop.hook import claim, find, wire
 from ralphloop.hook.answer import loop_of

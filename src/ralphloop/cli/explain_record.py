@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from ralphloop.cli import replay
-from ralphloop.cli.errors import UserError
 from ralphloop.cli.explain import ALLOW, GO_ON, Account, as_json, consider, tell
 from ralphloop.cli.here import here
 from ralphloop.cli.output import say, say_json
 from ralphloop.cli.recorded_case import Said, answered
 from ralphloop.domain.plain import plain
+from ralphloop.errors import UserError
 from ralphloop.hook import wire
 
 

@@ -6,12 +6,11 @@ from collections.abc import Callable
 
 from ralphloop.agents.presence import agent_in
 from ralphloop.cli.book import WAIT_S
-from ralphloop.cli.errors import UserError
 from ralphloop.cli.here import Here
 from ralphloop.cli.output import say
 from ralphloop.domain.model import LoopState
+from ralphloop.errors import BusyError, UserError
 from ralphloop.store import tasks
-from ralphloop.store.lock import BusyError
 from ralphloop.store.loop import PERSON, LoopFiles, obey
 from ralphloop.views.state import state_of
 

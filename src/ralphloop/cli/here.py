@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-from ralphloop.cli.errors import UserError
 from ralphloop.domain.model import FINAL, LAYOUTS, LoopState
+from ralphloop.errors import UserError
 from ralphloop.hook import find
 from ralphloop.store import shelf
 from ralphloop.store.loop import LoopFiles

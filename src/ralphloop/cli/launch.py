@@ -11,11 +11,11 @@ from typing import NoReturn
 
 from ralphloop.agents import claude
 from ralphloop.agents.presence import agent_in
-from ralphloop.cli.errors import UserError
 from ralphloop.cli.here import Here
 from ralphloop.cli.setup import PACKAGE
 from ralphloop.domain import prompt
 from ralphloop.domain.model import CANCELLED, ENDED
+from ralphloop.errors import UserError
 from ralphloop.hook.words import words_for
 from ralphloop.store import files, tasks
 from ralphloop.store.loop import LoopFiles

@@ -8,9 +8,9 @@ import sys
 import time
 from collections.abc import Iterator
 
-from ralphloop.cli.errors import UserError
 from ralphloop.cli.here import here, pick
 from ralphloop.cli.output import say
+from ralphloop.errors import UserError
 from ralphloop.store.loop import JOURNAL
 from ralphloop.store.rotation import older
 from ralphloop.views.journal import line

@@ -8,10 +8,10 @@ import re
 import sys
 
 from ralphloop.cli.draft import Draft, from_text
-from ralphloop.cli.errors import UserError
 from ralphloop.cli.here import here
 from ralphloop.cli.output import say, say_json
 from ralphloop.domain.prompt import cut
+from ralphloop.errors import UserError
 from ralphloop.store import files
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")

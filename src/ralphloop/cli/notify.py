@@ -7,9 +7,9 @@ import os
 
 from ralphloop import config
 from ralphloop.cli.config import loaded
-from ralphloop.cli.errors import UserError
 from ralphloop.cli.here import Here, here, pick
 from ralphloop.cli.output import complain, say
+from ralphloop.errors import UserError
 from ralphloop.notify import message, send
 from ralphloop.notify.send import Sent
 from ralphloop.views.state import state_of

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 
-from ralphloop.cli.errors import UserError
 from ralphloop.cli.halt import ask, halt
 from ralphloop.cli.here import here, pick
 from ralphloop.cli.output import say
 from ralphloop.domain.model import ENDED, INTERRUPTED, PAUSED
+from ralphloop.errors import UserError
 from ralphloop.store import supervisor
 from ralphloop.store.loop import PAUSE
 from ralphloop.views.state import state_of

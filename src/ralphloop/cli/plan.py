@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from ralphloop.cli import new
 from ralphloop.cli.choice import choose
 from ralphloop.cli.draft import Draft
-from ralphloop.cli.errors import UserError
 from ralphloop.cli.here import Here, here
 from ralphloop.cli.output import say, say_json
 from ralphloop.cli.spec import wording
@@ -17,6 +16,7 @@ from ralphloop.cli.spec.parser import HELP
 from ralphloop.cli.start import look
 from ralphloop.domain.model import FEATURES, Task, TaskList
 from ralphloop.domain.prompt import cut
+from ralphloop.errors import UserError
 from ralphloop.hook.words import command
 from ralphloop.store import files, tasks
 from ralphloop.tasklists.registry import own_file

@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 from ralphloop.agents import claude, registration
 from ralphloop.cli import cap
-from ralphloop.cli.errors import UserError
 from ralphloop.cli.here import Here
 from ralphloop.cli.setup import Setup, look
 from ralphloop.domain.model import PLUGINS
+from ralphloop.errors import UserError
 from ralphloop.tasklists.registry import own_file
 from ralphloop.tasklists.source import Source
 

@@ -9,15 +9,14 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from ralphloop.cli.errors import UserError
 from ralphloop.cli.here import UNDER_WAY, Here, here
 from ralphloop.cli.output import say, say_json
 from ralphloop.cli.person import require_person
 from ralphloop.cli.setup import look
 from ralphloop.domain.model import LAYOUTS
 from ralphloop.domain.plain import plain
+from ralphloop.errors import BusyError, UserError
 from ralphloop.store import records
-from ralphloop.store.lock import BusyError
 from ralphloop.store.shelf import Shelf
 
 ACTIONS = ("on", "off", "list", "show", "case", "clear")

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ralphloop.cli import record_shape
-from ralphloop.cli.errors import UserError
 from ralphloop.cli.here import Here
 from ralphloop.cli.recorded_case import Said, as_case, named_sessions
 from ralphloop.domain import jsontext
 from ralphloop.domain.answer import Decision, Need
 from ralphloop.domain.model import LoopState, Turn
+from ralphloop.errors import CaseError, SceneError, UserError
 from ralphloop.evidence.checker import Verdict
 from ralphloop.evidence.origin import Origin
 from ralphloop.evidence.prove import Prover
@@ -29,8 +29,7 @@ from ralphloop.store.records import Kept
 from ralphloop.store.shelf import ARMED, ENDED, OWNED, Shelf
 from ralphloop.tasklists.registry import TRUTH
 from ralphloop.testing.conformance.case import Case, parse
-from ralphloop.testing.conformance.reading import CaseError
-from ralphloop.testing.conformance.scene import Scene, SceneError, since
+from ralphloop.testing.conformance.scene import Scene, since
 from ralphloop.testing.scratch import scratch_folder
 
 PREFIX = "ralphloop-replay-"

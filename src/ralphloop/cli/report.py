@@ -8,10 +8,10 @@ import os
 import time
 
 from ralphloop.cli import exit_code
-from ralphloop.cli.errors import UserError
 from ralphloop.cli.here import here, pick
 from ralphloop.cli.output import say
 from ralphloop.cli.person import require_person
+from ralphloop.errors import UserError
 from ralphloop.store import files
 from ralphloop.views.report import Report, report_of
 from ralphloop.views.report_html import html

@@ -10,7 +10,6 @@ from ralphloop.agents.presence import agent_in
 from ralphloop.cli import allowance
 from ralphloop.cli.book import locked
 from ralphloop.cli.crew import taken
-from ralphloop.cli.errors import UserError
 from ralphloop.cli.here import Here, here, must_go_on, pick
 from ralphloop.cli.output import say
 from ralphloop.cli.person import require_person
@@ -18,6 +17,7 @@ from ralphloop.cli.start import session_id
 from ralphloop.domain.model import BUDGET, LIMIT, LoopState
 from ralphloop.domain.prompt import turns
 from ralphloop.domain.supervision import Supervision
+from ralphloop.errors import TakenError, UserError
 from ralphloop.store import arming, pins, supervisor, tasks
 from ralphloop.store.loop import LoopFiles, iso
 from ralphloop.views.state import state_of
@@ -89,7 +89,7 @@ def take_up(place: Here, loop: LoopFiles, way: Way) -> None:
     anew = way.anew and not agent_in(place.env)
     try:
         arming.take_up(loop, state, limits=way.limits, anew=anew, supervision=way.supervision)
-    except arming.TakenError as error:
+    except TakenError as error:
         raise _taken(error.record.id, error.record.name) from None
     tasks.show_now(loop, state)
 

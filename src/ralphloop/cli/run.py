@@ -13,11 +13,11 @@ from ralphloop.cli import allowance, exit_code, precheck, resume, run_branch, ru
 from ralphloop.cli.book import locked
 from ralphloop.cli.choice import choose
 from ralphloop.cli.crew import LOG, Supervised, taken
-from ralphloop.cli.errors import UserError
 from ralphloop.cli.here import Here, here, last_over
 from ralphloop.cli.output import complain, say, say_json
 from ralphloop.domain.model import COMPLETE, FINAL, INTERRUPTED, NEEDS_APPROVAL, RATE_LIMITED, LoopState
 from ralphloop.domain.supervision import Supervision
+from ralphloop.errors import UserError
 from ralphloop.evidence import tree
 from ralphloop.evidence.approval import waiting
 from ralphloop.runner.terms import Terms

@@ -7,10 +7,10 @@ import os
 from collections.abc import Callable, Mapping
 from typing import TypeVar
 
-from ralphloop.cli.errors import UserError
 from ralphloop.cli.here import Here
 from ralphloop.config import Config
 from ralphloop.domain import jsontext
+from ralphloop.errors import CommitError, UserError
 from ralphloop.evidence import commit
 from ralphloop.runner.terms import Terms
 from ralphloop.store import files
@@ -100,5 +100,5 @@ def switch(terms: Terms, *, cwd: str, env: Mapping[str, str]) -> None:
 def _in_words(work: Callable[[], T]) -> T:
     try:
         return work()
-    except commit.CommitError as error:
+    except CommitError as error:
         raise UserError(str(error)) from None

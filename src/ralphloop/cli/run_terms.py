@@ -13,12 +13,12 @@ from ralphloop.agents import trust
 from ralphloop.agents.registry import client
 from ralphloop.cli import run_branch
 from ralphloop.cli.config import loaded
-from ralphloop.cli.errors import UserError
 from ralphloop.cli.here import Here
 from ralphloop.cli.output import complain
 from ralphloop.cli.person import require_person
 from ralphloop.config import Config
 from ralphloop.domain import jsontext
+from ralphloop.errors import UserError
 from ralphloop.runner.terms import Terms
 from ralphloop.store import files
 from ralphloop.store.loop import LoopFiles

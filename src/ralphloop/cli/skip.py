@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 
 from ralphloop.cli.book import Book, opened, tally_line
-from ralphloop.cli.errors import UserError
 from ralphloop.cli.here import here, pick
 from ralphloop.cli.output import say
 from ralphloop.cli.person import require_person
 from ralphloop.domain.model import CLOSED, SKIPPED
+from ralphloop.errors import UserError
 from ralphloop.store import tasks
 
 

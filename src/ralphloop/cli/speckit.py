@@ -6,7 +6,6 @@ import argparse
 import os
 from functools import partial
 
-from ralphloop.cli.errors import UserError
 from ralphloop.cli.here import Here, here
 from ralphloop.cli.output import say
 from ralphloop.cli.spec import actions, creation, ending, execution, overview, state_file, step, wording
@@ -21,6 +20,7 @@ from ralphloop.cli.spec.parser import (
     target_option,
     text_option,
 )
+from ralphloop.errors import UserError
 from ralphloop.store import files
 from ralphloop.tasklists import spec_phase
 

@@ -7,7 +7,6 @@ import os
 from functools import partial
 from typing import Any
 
-from ralphloop.cli.errors import UserError
 from ralphloop.cli.here import here
 from ralphloop.cli.output import say
 from ralphloop.cli.spec import (
@@ -31,6 +30,7 @@ from ralphloop.cli.spec.parser import (
     target_option,
     text_option,
 )
+from ralphloop.errors import UserError
 from ralphloop.store import files
 from ralphloop.tasklists import spec_phase, spec_state
 

@@ -10,7 +10,6 @@ from typing import NamedTuple
 from ralphloop.cli import allowance, interpreter, launch, precheck, terms
 from ralphloop.cli.choice import choose
 from ralphloop.cli.config import loaded
-from ralphloop.cli.errors import UserError
 from ralphloop.cli.here import Here, here
 from ralphloop.cli.output import say, say_json
 from ralphloop.config import CONTINUATIONS
@@ -20,6 +19,7 @@ from ralphloop.domain.prompt import line
 from ralphloop.domain.supervision import Supervision
 from ralphloop.domain.survey import survey
 from ralphloop.domain.worklist import Worklist
+from ralphloop.errors import TakenError, UserError
 from ralphloop.evidence import protect
 from ralphloop.evidence.approval import digest, waiting
 from ralphloop.store import arming, shelf, tasks
@@ -224,7 +224,7 @@ def _arm(place: Here, source: Source, *, ready: Ready, continue_with: str) -> Lo
             continue_with=continue_with,
             started=True,
         )
-    except arming.TakenError as error:
+    except TakenError as error:
         raise _taken(source, error.record) from None
 
 

@@ -17,7 +17,6 @@ from ralphloop.agents.registry import client
 from ralphloop.agents.transcript_place import transcript_of
 from ralphloop.cli import opening, run_branch
 from ralphloop.cli.book import opened
-from ralphloop.cli.errors import UserError
 from ralphloop.cli.here import Here, pick
 from ralphloop.cli.run_terms import must_be_allowed, program_at
 from ralphloop.cli.setup import PACKAGE
@@ -25,17 +24,17 @@ from ralphloop.cli.skip import leave_out
 from ralphloop.domain.limits import overspent
 from ralphloop.domain.model import LAYOUTS, StopEvent
 from ralphloop.domain.supervision import REGISTRATION
+from ralphloop.errors import AgentStartError, BusyError, UserError
 from ralphloop.evidence import commit
 from ralphloop.hook import find, spending
 from ralphloop.hook.answer import decision_on
 from ralphloop.notify import send
-from ralphloop.runner.agent_process import AgentProcess, AgentStartError, end_strays
+from ralphloop.runner.agent_process import AgentProcess, end_strays
 from ralphloop.runner.control import Control
 from ralphloop.runner.custody import Begun, Custody
 from ralphloop.runner.supervise import Supervisor, Surroundings
 from ralphloop.runner.terms import Terms
 from ralphloop.store import supervisor
-from ralphloop.store.lock import BusyError
 from ralphloop.store.loop import LoopFiles
 from ralphloop.views.state import state_of
 

@@ -7,11 +7,11 @@ import os
 
 from ralphloop.agents.presence import agent_in
 from ralphloop.cli import allowance, consent
-from ralphloop.cli.errors import UserError
 from ralphloop.cli.here import Here, last_over
 from ralphloop.cli.person import require_person
 from ralphloop.domain.limits import iteration_limit
 from ralphloop.domain.model import COMPLETE, FEATURES, Limits, TaskList
+from ralphloop.errors import UserError
 from ralphloop.evidence import globs
 from ralphloop.store import approvals, arming, files, pins, shelf, tasks
 from ralphloop.store.loop import LoopFiles

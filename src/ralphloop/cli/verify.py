@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 
 from ralphloop.cli.book import Book, opened
-from ralphloop.cli.errors import UserError
 from ralphloop.cli.here import Here, here, pick
 from ralphloop.cli.output import say, say_json
 from ralphloop.domain.model import Task
+from ralphloop.errors import UserError
 from ralphloop.evidence.checker import GREEN, Verdict
 from ralphloop.evidence.origin import Origin, client_in
 from ralphloop.evidence.prove import Prover

@@ -5,12 +5,12 @@ from __future__ import annotations
 import sys
 import time
 
+from ralphloop import errors
 from ralphloop.domain.answer import Decision
 from ralphloop.domain.model import COMPLETE, FEATURES
 from ralphloop.hook import find, wire
 from ralphloop.hook.stop import Stop
 from ralphloop.store import tasks
-from ralphloop.store.lock import BusyError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def _respond(
         decided = _decided(event, call, mine=mine, tape=tape)
     except OSError as error:
         return wire.notice("ralphloop: cannot write (%s), so the stop is allowed." % error), ""
-    except BusyError:
+    except errors.BusyError:
         return wire.notice("ralphloop: others were at work here for too long, so the stop is allowed."), ""
     if decided is None:
         return "", ""
@@ -89,7 +89,7 @@ def _decided(
                 decision = now.decide()
                 if isinstance(decision, Decision) and decision.writes:
                     _write(now, decision)
-        except BusyError:
+        except errors.BusyError:
             loop.journal("busy", session=event.session, by=call.registration)
             return None
         if decision is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ralphloop import errors
 from ralphloop import system as os
 from ralphloop.domain.model import FEATURES
 from ralphloop.hook import history, shell
@@ -95,7 +96,7 @@ def _claim(event: StopEvent, call: Call) -> Optional[LoopFiles]:
 def _arm(source: Source, here: Shelf, *, event: StopEvent, call: Call, since: str) -> Optional[LoopFiles]:
     try:
         loop = arming.arm(source, here, session=event.session or "", writes=call.writes, since=since)
-    except arming.TakenError:
+    except errors.TakenError:
         return None
     if source.layout == FEATURES and call.writes:
         from ralphloop.hook.checks import pin_protected

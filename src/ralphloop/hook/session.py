@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+from ralphloop import errors
 from ralphloop.domain import prompt
 from ralphloop.domain.model import APPROVE, ENDED, EXECUTION, FAILED, INTERRUPTED, RATE_LIMITED
 from ralphloop.hook import claim, find, history, transcript, wire
@@ -11,7 +12,6 @@ from ralphloop.hook.announce import announce
 from ralphloop.hook.reset import instant
 from ralphloop.hook.words import words_for
 from ralphloop.store import arming, shelf, tasks
-from ralphloop.store.lock import BusyError
 from ralphloop.store.loop import LoopFiles, iso
 from ralphloop.store.shelf import Shelf
 from ralphloop.tasklists.registry import own_file
@@ -34,7 +34,7 @@ def respond(name: str, payload: Mapping[str, Any], call: find.Call) -> str:
         return ""
     try:
         return _HANDLERS[name](payload, event, call)
-    except (OSError, BusyError):
+    except (OSError, errors.BusyError):
         return ""
 
 

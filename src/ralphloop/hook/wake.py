@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 import time
 
+from ralphloop import errors
 from ralphloop import system as os
 from ralphloop.domain import outage, prompt
 from ralphloop.domain.limits import tick
@@ -19,7 +20,6 @@ from ralphloop.hook import transcript, wire
 from ralphloop.hook.reset import instant
 from ralphloop.hook.words import words_for
 from ralphloop.store import tasks, waker
-from ralphloop.store.lock import BusyError
 from ralphloop.store.loop import LoopFiles, iso
 
 TYPE_CHECKING = False
@@ -157,7 +157,7 @@ def wait(loop: LoopFiles, state: LoopState, *, event: StopEvent, call: Call) -> 
             if time.time() >= over_s or time.monotonic() >= planned_s:
                 try:
                     return _rouse(loop, vigil, event=event, call=call)
-                except BusyError:
+                except errors.BusyError:
                     continue
             time.sleep(max(0.05, min(LOOK_S, over_s - time.time())))
     return ""

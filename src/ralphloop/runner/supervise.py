@@ -9,9 +9,10 @@ from functools import partial
 from typing import NamedTuple
 
 from ralphloop.domain.model import BUDGET, CANCELLED, INTERRUPTED, LIMIT, RATE_LIMITED
+from ralphloop.errors import AgentStartError, GuardianLostError
 from ralphloop.evidence.mask import mask, secrets, spellings
 from ralphloop.runner import control, judge
-from ralphloop.runner.agent_process import AgentProcess, AgentStartError, Ending, GuardianLostError
+from ralphloop.runner.agent_process import AgentProcess, Ending
 from ralphloop.runner.aside import Aside
 from ralphloop.runner.control import Control
 from ralphloop.runner.custody import Begun, Custody

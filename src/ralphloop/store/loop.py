@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 
+from ralphloop import errors
 from ralphloop import system as os
 from ralphloop.domain import jsontext
 from ralphloop.domain.model import CANCELLED, COMPLETE, ENDED, INTERRUPTED, PAUSED, LoopState
 from ralphloop.domain.worklist import Worklist
 from ralphloop.store import files, shelf
-from ralphloop.store.lock import BusyError, Lock
+from ralphloop.store.lock import Lock
 from ralphloop.tasklists.registry import own_file
 
 TYPE_CHECKING = False
@@ -120,7 +121,7 @@ class LoopFiles:
         try:
             with self.shelf.lock():
                 self.shelf.put(self.record, shelf.ENDED)
-        except BusyError:
+        except errors.BusyError:
             return  # it has ended all the same; whoever wants its list or its session next moves its record
         self._tidy()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ralphloop.cli.draft import from_markdown, from_text
-from ralphloop.cli.errors import UserError
+from ralphloop.errors import UserError
 
 
 def titles(text: str) -> list[str]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ralphloop.cli.errors import UserError
 from ralphloop.cli.typed import argv
+from ralphloop.errors import UserError
 
 OPTIONS = {"--quick": 0, "--name": 1, "--size": 1}
 NASTY = "it's \"quoted\" $(id) `id`; a\\b\n\tsecond  line & <b> --not-ours 'x"

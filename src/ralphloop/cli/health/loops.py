@@ -17,8 +17,9 @@ from ralphloop.cli.spec.catalogue import specs_at
 from ralphloop.cli.spec.kind import NOTES, SPECKIT_KIND, SPECUM_KIND
 from ralphloop.domain.limits import duration
 from ralphloop.domain.model import RUNNING, WAITING
+from ralphloop.errors import BusyError
 from ralphloop.store import files
-from ralphloop.store.lock import BusyError, Lock
+from ralphloop.store.lock import Lock
 from ralphloop.store.loop import LoopFiles
 from ralphloop.store.shelf import ARMED, ENDED, OWNED
 from ralphloop.testing.scratch import is_gone

@@ -12,12 +12,12 @@ from ralphloop.agents.registration import Settings
 from ralphloop.agents.rules import is_blocking, switched_off
 from ralphloop.agents.settings import without_plugin
 from ralphloop.cli import scope
-from ralphloop.cli.errors import UserError
 from ralphloop.cli.health.finding import WARNING, Finding, Repair
 from ralphloop.cli.here import Here
 from ralphloop.cli.setup import Setup
 from ralphloop.domain.model import PLUGINS, SPECKIT, SPECUM
 from ralphloop.domain.prompt import cut
+from ralphloop.errors import UserError
 from ralphloop.store import files
 from ralphloop.store.installs import SettingsFile
 

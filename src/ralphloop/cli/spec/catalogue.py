@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
-from ralphloop.cli.errors import UserError
 from ralphloop.cli.here import Here
 from ralphloop.cli.spec.kind import NOTES, Kind, Settings, Spec, must_stay
+from ralphloop.errors import UserError
 from ralphloop.store import files
 from ralphloop.tasklists import frontmatter, spec_phase, spec_state
 

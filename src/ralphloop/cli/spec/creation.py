@@ -7,11 +7,11 @@ import shutil
 from typing import Any
 
 from ralphloop.cli import start
-from ralphloop.cli.errors import UserError
 from ralphloop.cli.here import Here
 from ralphloop.cli.spec import state_file
 from ralphloop.cli.spec.catalogue import Specs
 from ralphloop.cli.spec.kind import NOTES, Spec, must_stay
+from ralphloop.errors import UserError
 from ralphloop.store import files
 from ralphloop.tasklists import spec_phase
 

@@ -7,7 +7,6 @@ import shutil
 import time
 
 from ralphloop.agents.presence import agent_in
-from ralphloop.cli.errors import UserError
 from ralphloop.cli.halt import halt
 from ralphloop.cli.here import Here, must_not_be_anothers
 from ralphloop.cli.output import say
@@ -16,6 +15,7 @@ from ralphloop.cli.spec.catalogue import Specs
 from ralphloop.cli.spec.kind import Spec
 from ralphloop.cli.spec.state_file import State
 from ralphloop.domain.model import COMPLETE, FINAL
+from ralphloop.errors import UserError
 from ralphloop.store import files
 from ralphloop.store.loop import CANCEL, LoopFiles
 from ralphloop.store.shelf import Shelf

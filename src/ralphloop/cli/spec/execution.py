@@ -7,13 +7,13 @@ from typing import Any, NamedTuple
 
 from ralphloop.cli import allowance, launch, resume, start
 from ralphloop.cli.consent import list_commands
-from ralphloop.cli.errors import UserError
 from ralphloop.cli.here import Here
 from ralphloop.cli.output import say
 from ralphloop.cli.spec import state_file
 from ralphloop.cli.spec.kind import TASKS, Spec
 from ralphloop.cli.spec.state_file import State
 from ralphloop.domain.model import APPROVE, Task
+from ralphloop.errors import UserError
 from ralphloop.evidence.approval import digest, waiting
 from ralphloop.store import arming, files, pins, shelf
 from ralphloop.store.loop import LoopFiles

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from typing import Any, NamedTuple
 
-from ralphloop.cli.errors import UserError
 from ralphloop.cli.here import Here
 from ralphloop.cli.output import say
 from ralphloop.cli.spec import state_file
@@ -14,6 +13,7 @@ from ralphloop.cli.spec.kind import IMPLEMENT, NOTES, TASKS, Spec
 from ralphloop.cli.spec.state_file import State
 from ralphloop.domain.model import LoopState, Task
 from ralphloop.domain.prompt import line
+from ralphloop.errors import UserError
 from ralphloop.store.loop import LoopFiles
 from ralphloop.tasklists import boxes, spec_phase
 from ralphloop.views.state import state_of

@@ -8,13 +8,13 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from ralphloop.cli.book import WAIT_S
-from ralphloop.cli.errors import UserError
 from ralphloop.cli.here import Here, last_over
 from ralphloop.cli.spec.kind import Spec
 from ralphloop.domain import jsontext
 from ralphloop.domain.model import FINAL
+from ralphloop.errors import BusyError, UserError
 from ralphloop.store import arming, files
-from ralphloop.store.lock import BusyError, Lock
+from ralphloop.store.lock import Lock
 from ralphloop.store.loop import LoopFiles
 from ralphloop.store.shelf import Shelf
 from ralphloop.tasklists import frontmatter, spec_phase

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from ralphloop.cli.errors import UserError
 from ralphloop.cli.here import Here
 from ralphloop.cli.output import say
 from ralphloop.cli.spec import overview, state_file
 from ralphloop.cli.spec.catalogue import Specs
 from ralphloop.cli.spec.kind import GRANULARITIES, NOTES, TASKS, Spec, Step
+from ralphloop.errors import UserError
 from ralphloop.hook import words
 from ralphloop.store.loop import LoopFiles
 from ralphloop.tasklists import spec_phase

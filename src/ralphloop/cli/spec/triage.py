@@ -6,7 +6,6 @@ import os
 from dataclasses import dataclass
 from typing import Any
 
-from ralphloop.cli.errors import UserError
 from ralphloop.cli.here import Here
 from ralphloop.cli.output import say
 from ralphloop.cli.spec import creation, state_file, wording
@@ -14,6 +13,7 @@ from ralphloop.cli.spec.catalogue import Specs
 from ralphloop.cli.spec.kind import NOTES, SPECUM_KIND, Spec, must_stay
 from ralphloop.domain import jsontext
 from ralphloop.domain.prompt import line
+from ralphloop.errors import UserError
 from ralphloop.hook import words
 from ralphloop.store import files
 from ralphloop.store.shelf import Shelf
