@@ -20,7 +20,6 @@ from ralphloop.store.loop import LoopFiles
 from ralphloop.store.shelf import Record, Shelf
 from ralphloop.tasklists.registry import own_file
 from ralphloop.tasklists.source import Source
-from ralphloop.views.state import state_of
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -79,7 +78,7 @@ def _loop(place: Here, name: str | None) -> LoopFiles | None:
     if not running and (name is None or all(name != loop.record.name for loop in place.loops(shelf.ENDED))):
         return None
     loop = pick(place, name)
-    must_go_on(loop, state_of(loop))
+    must_go_on(loop, loop.state())
     return loop
 
 
@@ -93,7 +92,7 @@ def _change(source: Source | Record, here_: Shelf, loop: LoopFiles | None) -> Ch
         return Change(texts, [], commands, [], {})
     protected = protect.Protected(loop, source.root)
     seen = protected.snapshot(protect.patterns_in(source.layout, texts))
-    waits = loop.record.unapproved or state_of(loop).outcome == NEEDS_APPROVAL
+    waits = loop.record.unapproved or loop.state().outcome == NEEDS_APPROVAL
     return Change(texts, _diff(loop, texts), commands, protected.differing(), seen, waits and not commands)
 
 
@@ -149,7 +148,7 @@ def _write(source: Source | Record, place: Here, change: Change, *, loop: LoopFi
 def _what_next(name: str, loop: LoopFiles | None) -> str:
     if loop is None:
         return f"`ralphloop start {name}` begins the loop."
-    state = state_of(loop)
+    state = loop.state()
     if state.live and state.owner:
         return f"{name} goes on: send its session any message if it waits."
     if state.state == PAUSED:

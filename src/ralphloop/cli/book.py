@@ -16,7 +16,6 @@ from ralphloop.errors import BusyError, UserError
 from ralphloop.store import tasks
 from ralphloop.store.loop import LoopFiles
 from ralphloop.tasklists.registry import own_file
-from ralphloop.views.state import state_of
 
 WAIT_S = 3.0  # a stop takes less
 
@@ -24,7 +23,7 @@ WAIT_S = 3.0  # a stop takes less
 class Book:
     def __init__(self, loop: LoopFiles, *, final: bool = False) -> None:
         self.loop = loop
-        self.state = state_of(loop)
+        self.state = loop.state()
         self.ledger = loop.load_ledger()
         if not final:
             must_go_on(loop, self.state)

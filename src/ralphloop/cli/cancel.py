@@ -11,7 +11,6 @@ from ralphloop.cli.output import say
 from ralphloop.domain.model import CANCELLED, COMPLETE, ENDED
 from ralphloop.store import arming, supervisor
 from ralphloop.store.loop import CANCEL, LoopFiles
-from ralphloop.views.state import state_of
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -29,7 +28,7 @@ def run(args: argparse.Namespace) -> int:
     place = here()
     loop = pick(place, args.name)
     name = loop.record.name
-    state = state_of(loop)
+    state = loop.state()
     if state.state == ENDED and state.outcome in (CANCELLED, COMPLETE):
         _lay_to_rest(loop)
         say(f"{name} is {state.outcome} already; nothing to cancel.")
@@ -43,4 +42,4 @@ def _lay_to_rest(loop: LoopFiles) -> None:
     """A loop whose end was killed half-way, or found the project busy, still has its record."""
     if any(record.id == loop.record.id for record in arming.under_way(loop.shelf)):
         with locked(loop):
-            loop.rest(state_of(loop))
+            loop.rest(loop.state())

@@ -12,7 +12,6 @@ from ralphloop.domain.model import LoopState
 from ralphloop.errors import BusyError, UserError
 from ralphloop.store import tasks
 from ralphloop.store.loop import PERSON, LoopFiles, obey
-from ralphloop.views.state import state_of
 
 
 def ask(loop: LoopFiles, request: str, place: Here) -> str:
@@ -30,7 +29,7 @@ def halt(
     who = ask(loop, request, place)
     try:
         with loop.lock(wait_s=WAIT_S):
-            state = state_of(loop)
+            state = loop.state()
             if not is_late(state):
                 obey(state, request, who)
             tasks.show_now(loop, state)

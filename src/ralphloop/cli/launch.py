@@ -19,7 +19,6 @@ from ralphloop.errors import UserError
 from ralphloop.hook.words import words_for
 from ralphloop.store import files, tasks
 from ralphloop.store.loop import LoopFiles
-from ralphloop.views.state import state_of
 
 INTRODUCTION = "The loop's prompt:"  # a file of the project must not be taken for a command that was typed
 
@@ -48,7 +47,7 @@ def replace(loop: LoopFiles, place: Here, *, settings: bool, permission_mode: st
     try:
         os.execvpe(words[0], words, dict(place.env))
     except OSError as error:
-        state = state_of(loop)
+        state = loop.state()
         state.state, state.outcome, state.detail = ENDED, CANCELLED, "the client did not start"
         loop.rest(state)
         again = f"`ralphloop start {loop.record.name} --launch`"
@@ -65,7 +64,7 @@ def first_prompt(loop: LoopFiles, place: Here) -> str:
         if len(text.encode("utf-8", "surrogateescape")) > claude.PROMPT_MAX:
             return f"Read {path} and do what it says."
         return f"{INTRODUCTION}\n\n{text}" if text.lstrip().startswith("/") else text
-    state = state_of(loop)
+    state = loop.state()
     words = words_for(loop, place.cwd, place.env)
     work = tasks.read_work(loop, state, now=time.time()).work
     if work is not None and work.phase != "execution":

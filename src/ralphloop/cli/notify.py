@@ -12,7 +12,6 @@ from ralphloop.cli.output import complain, say
 from ralphloop.errors import UserError
 from ralphloop.notify import message, send
 from ralphloop.notify.send import Sent
-from ralphloop.views.state import state_of
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -51,7 +50,7 @@ def _try_out(place: Here) -> list[Sent]:
 def _tell_now(place: Here, name: str | None) -> list[Sent]:
     loop = pick(place, name)
     settings = _switched_on(place, loop.record.root)
-    state = state_of(loop)
+    state = loop.state()
     told = send.about_loop(loop, state.outcome) if state.outcome else None
     if told is None:
         how = f"{loop.record.name} is {state.outcome or state.state}, which nobody is told of"

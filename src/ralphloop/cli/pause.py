@@ -11,7 +11,6 @@ from ralphloop.domain.model import ENDED, INTERRUPTED, PAUSED
 from ralphloop.errors import UserError
 from ralphloop.store import supervisor
 from ralphloop.store.loop import PAUSE
-from ralphloop.views.state import state_of
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -27,7 +26,7 @@ def run(args: argparse.Namespace) -> int:
     place = here()
     loop = pick(place, args.name)
     name = loop.record.name
-    state = state_of(loop)
+    state = loop.state()
     is_driven = supervisor.is_held(loop)
     again = f"ralphloop {'resume' if loop.record.supervision is None or is_driven else 'run'} {name}"
     if state.state == ENDED:

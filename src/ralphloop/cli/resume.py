@@ -20,7 +20,6 @@ from ralphloop.domain.supervision import Supervision
 from ralphloop.errors import TakenError, UserError
 from ralphloop.store import arming, pins, supervisor, tasks
 from ralphloop.store.loop import LoopFiles, iso
-from ralphloop.views.state import state_of
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -53,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
 
 def go_on(place: Here, loop: LoopFiles, *, limits: dict[str, float], owner: str | None) -> None:
     """Take up a loop that rests, for this session; limits that are not given stay."""
-    state, record = state_of(loop), loop.record
+    state, record = loop.state(), loop.record
     if state.live and owner == record.session and not limits and not loop.request():
         say(_already(loop, state))
         return
@@ -61,7 +60,7 @@ def go_on(place: Here, loop: LoopFiles, *, limits: dict[str, float], owner: str 
     terms = record.supervision if owner == record.session else None
     with locked(loop):
         take_up(place, loop, Way(limits, owner, f"ralphloop resume {record.name}", terms))
-    say(_told(place, loop, state_of(loop)))
+    say(_told(place, loop, loop.state()))
     if pins.has_edits(loop):
         told = f"run `ralphloop approve {record.name}` to keep your changes, or the next stop puts them back"
         say(f"! The list has other criteria than it began with: {told}.")
@@ -80,7 +79,7 @@ class Way(NamedTuple):
 def take_up(place: Here, loop: LoopFiles, way: Way) -> None:
     """Without a word, and under the loop's lock; an error says why it cannot go on."""
     _check_limits(way.limits, place, loop, again=way.again)
-    state, record, owner = state_of(loop), loop.record, way.owner
+    state, record, owner = loop.state(), loop.record, way.owner
     other = place.owned_by(owner) if owner else None
     if other is not None and other.record.id != record.id and not other.is_over:
         raise _taken(other.record.id, other.record.name)
@@ -95,7 +94,7 @@ def take_up(place: Here, loop: LoopFiles, way: Way) -> None:
 
 
 def _check_limits(limits: dict[str, float], place: Here, loop: LoopFiles, *, again: str) -> None:
-    state = state_of(loop)
+    state = loop.state()
     must_go_on(loop, state)
     higher = allowance.raised(loop.record.limits, limits)
     if higher:

@@ -27,7 +27,6 @@ from ralphloop.store.loop import LoopFiles
 from ralphloop.store.shelf import Record, Shelf
 from ralphloop.tasklists.registry import own_file
 from ralphloop.tasklists.source import Source
-from ralphloop.views.state import state_of
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -121,7 +120,7 @@ def arm(
         loop.journal("approve", commands=allowed, by="--yes" if args.yes else "terminal")
     protected = _pin_protected(loop)
     if source.layout == FEATURES:
-        tasks.show_now(loop, state_of(loop))
+        tasks.show_now(loop, loop.state())
     return Armed(loop, listed, begun.checks, protected, unprotected)
 
 
@@ -232,7 +231,7 @@ def _pin_protected(loop: LoopFiles) -> int:
     try:
         return protect.pin(loop, loop.record.root)
     except OSError as error:
-        state = state_of(loop)
+        state = loop.state()
         state.state, state.outcome, state.detail = ENDED, CANCELLED, "the protected files cannot be kept"
         loop.rest(state)
         raise UserError(f"the protected files cannot be kept, and nothing started: {error}.") from None
@@ -244,7 +243,7 @@ def _done(listed: TaskList) -> int:
 
 def tell(armed: Armed, *, binding: bool = True) -> None:
     loop, listed = armed.loop, armed.listed
-    record, state = loop.record, state_of(loop)
+    record, state = loop.record, loop.state()
     say(f"Loop {record.id}: {_done(listed)}/{len(listed.tasks)} done, {allowance.told(record.limits)}.")
     if binding:
         say(_binding(record, state))
@@ -280,7 +279,7 @@ def _binding(record: Record, state: LoopState) -> str:
 
 def _as_json(armed: Armed) -> dict[str, object]:
     loop, listed = armed.loop, armed.listed
-    record, state = loop.record, state_of(loop)
+    record, state = loop.record, loop.state()
     return {
         "id": record.id,
         "name": record.name,

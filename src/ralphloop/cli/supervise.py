@@ -36,7 +36,6 @@ from ralphloop.runner.supervise import Supervisor, Surroundings
 from ralphloop.runner.terms import Terms
 from ralphloop.store import supervisor
 from ralphloop.store.loop import LoopFiles
-from ralphloop.views.state import state_of
 
 WORD_MAX = 200
 READY, TAKEN = "ready", "taken"  # what is answered to the request
@@ -161,7 +160,7 @@ class Crew:
         """A session that came to no stop has spent as well."""
         loop = self._loop
         with loop.lock():
-            state = state_of(loop)
+            state = loop.state()
             path = transcript_of(begun.session, root=loop.record.root, known=state.transcripts, env=self._env)
             if path and path not in state.transcripts:
                 state.note_transcript(path)
@@ -180,6 +179,6 @@ class Crew:
 
 
 def _tell(loop: LoopFiles, env: Mapping[str, str], *, terminal: int) -> None:
-    state = state_of(loop)
+    state = loop.state()
     if state.outcome:
         send.tell(loop, state.outcome, env=env, pid=terminal)

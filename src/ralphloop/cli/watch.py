@@ -13,7 +13,6 @@ from ralphloop.views import terminal
 from ralphloop.views.live.clock import clock
 from ralphloop.views.live.show import NO_RICH, OVER, once, show, why_plain
 from ralphloop.views.snapshot import view_of
-from ralphloop.views.state import state_of
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -32,7 +31,7 @@ examples:
 
 def run(args: argparse.Namespace) -> int:
     loop = pick(here(writes=False), args.name)
-    was_live = state_of(loop).live
+    was_live = loop.state().live
     if not args.plain and (args.once or was_live) and why_plain(sys.stdout, os.environ) == NO_RICH:
         complain(NO_RICH)
     if args.once:

@@ -7,7 +7,7 @@ import time
 from ralphloop import errors
 from ralphloop import system as os
 from ralphloop.domain import jsontext
-from ralphloop.domain.model import CANCELLED, COMPLETE, ENDED, INTERRUPTED, PAUSED, LoopState
+from ralphloop.domain.model import CANCELLED, COMPLETE, CORRUPT, ENDED, INTERRUPTED, PAUSED, LoopState
 from ralphloop.domain.worklist import Worklist
 from ralphloop.store import files, shelf
 from ralphloop.store.lock import Lock
@@ -94,6 +94,19 @@ class LoopFiles:
         if shown is not None and kept.live and shown.outcome != COMPLETE and not shown.live:
             kept.state, kept.outcome, kept.detail = shown.state, shown.outcome or INTERRUPTED, shown.detail
         return kept
+
+    def state(self) -> LoopState:
+        """The loop's state; if both copies of it are lost, what its arming still says."""
+        record = self.record
+        return self.load() or LoopState(
+            id=record.id,
+            layout=record.layout,
+            name=record.name,
+            owner=record.session,
+            state=PAUSED,
+            outcome=CORRUPT,
+            detail="its loop.json is lost",
+        )
 
     def _state(self, folder: str) -> Optional[LoopState]:
         text = files.read_quietly(os.path.join(folder, "loop.json"))

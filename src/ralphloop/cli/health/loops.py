@@ -24,7 +24,6 @@ from ralphloop.store.loop import LoopFiles
 from ralphloop.store.shelf import ARMED, ENDED, OWNED
 from ralphloop.testing.scratch import is_gone
 from ralphloop.views.snapshot import view_of
-from ralphloop.views.state import state_of
 
 WAIT_S = 2.0
 LOOKS = 5
@@ -98,7 +97,7 @@ def _holder(path: str) -> int | None:
 
 
 def _orphan(loop: LoopFiles, now: float) -> Iterator[Finding]:
-    view, state = view_of(loop), state_of(loop)
+    view, state = view_of(loop), loop.state()
     is_under_way = view.state in (RUNNING, WAITING)
     is_lost = bool(state.transcripts) and not os.path.exists(state.transcripts[-1])
     quiet_s = now - view.seen_at

@@ -20,7 +20,6 @@ from ralphloop.store import files
 from ralphloop.store.loop import CANCEL, LoopFiles
 from ralphloop.store.shelf import Shelf
 from ralphloop.tasklists import spec_phase
-from ralphloop.views.state import state_of
 
 
 def cancel(place: Here, specs: Specs, *, name: str | None) -> int:
@@ -28,7 +27,7 @@ def cancel(place: Here, specs: Specs, *, name: str | None) -> int:
     with state_file.alone(specs.root, place):
         state = _state(spec)
         loop = state_file.last_loop(spec, place)
-        outcome = state_of(loop).outcome if loop is not None else None
+        outcome = loop.state().outcome if loop is not None else None
         if outcome == COMPLETE and state is not None and state.phase == spec_phase.EXECUTION:
             say(f"The loop over {spec.name} is complete, and stays so; nothing to cancel.")
             return 0
@@ -55,7 +54,7 @@ def _end(place: Here, spec: Spec, *, loop: LoopFiles, again: str) -> bool:
     if not halt(loop, CANCEL, place=place, is_late=lambda state: state.outcome == COMPLETE):
         say(f"Type `{spec.typed('cancel', again)}` again in a moment to clear {spec.shown(spec.kind.state)}.")
         return False
-    if state_of(loop).outcome == COMPLETE:
+    if loop.state().outcome == COMPLETE:
         say(f"The loop over {spec.name} has just been completed, and stays so.")
         return False
     say(f"The loop over {spec.name} is cancelled; the agent stops at the end of its turn.")
@@ -129,7 +128,7 @@ def switch(place: Here, specs: Specs, *, name: str) -> int:
 def tell_left(place: Here, old: Spec, *, specs: Specs) -> None:
     """The loop of the spec that was current before stays as it is; the hook serves the current one only."""
     loop = state_file.loop_over(old, place)
-    if loop is not None and state_of(loop).live:
+    if loop is not None and loop.state().live:
         name = specs.called(old.folder)
         back, end = old.typed("switch", name), old.typed("cancel", name)
         say(f"! The loop over {old.name} is left alone: it rests until `{back}`; `{end}` ends it.")

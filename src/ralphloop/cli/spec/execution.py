@@ -18,7 +18,6 @@ from ralphloop.evidence.approval import digest, waiting
 from ralphloop.store import arming, files, pins, shelf
 from ralphloop.store.loop import LoopFiles
 from ralphloop.tasklists import boxes, spec_phase
-from ralphloop.views.state import state_of
 
 
 class Wish(NamedTuple):
@@ -124,7 +123,7 @@ def _begin(place: Here, spec: Spec, *, wish: Wish, state: State | None, tasks: l
 
 def _go_on(place: Here, spec: Spec, *, loop: LoopFiles, wish: Wish) -> None:
     """Go on with the loop that there is, if it is this session's to go on with."""
-    record, state = loop.record, state_of(loop)
+    record, state = loop.record, loop.state()
     if record.session is None and place.session:
         if arming.bind(record, loop.shelf, session=place.session) is None:
             raise UserError(

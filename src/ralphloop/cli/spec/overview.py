@@ -16,7 +16,6 @@ from ralphloop.domain.prompt import line
 from ralphloop.errors import UserError
 from ralphloop.store.loop import LoopFiles
 from ralphloop.tasklists import boxes, spec_phase
-from ralphloop.views.state import state_of
 
 GOAL_SHOWN = 500
 
@@ -94,7 +93,7 @@ def standing(place: Here, spec: Spec) -> Standing:
     except UserError as error:
         fault = str(error)
     loop = state_file.loop_to_resume(spec, place)
-    return Standing(spec, state, fault, tasks, loop, state_of(loop) if loop else None)
+    return Standing(spec, state, fault, tasks, loop, loop.state() if loop else None)
 
 
 def row(found: Standing, *, current: bool) -> str:

@@ -18,7 +18,6 @@ from ralphloop.store.lock import Lock
 from ralphloop.store.loop import LoopFiles
 from ralphloop.store.shelf import Shelf
 from ralphloop.tasklists import frontmatter, spec_phase
-from ralphloop.views.state import state_of
 
 
 class State(NamedTuple):
@@ -120,7 +119,7 @@ def last_loop(spec: Spec, place: Here) -> LoopFiles | None:
 def loop_to_resume(spec: Spec, place: Here) -> LoopFiles | None:
     """The loop over this spec that is under way, or that has ended and can go on."""
     loop = last_loop(spec, place)
-    return loop if loop is not None and state_of(loop).outcome not in FINAL else None
+    return loop if loop is not None and loop.state().outcome not in FINAL else None
 
 
 @contextmanager

@@ -14,7 +14,6 @@ from ralphloop.errors import UserError
 from ralphloop.hook import words
 from ralphloop.store.loop import LoopFiles
 from ralphloop.tasklists import spec_phase
-from ralphloop.views.state import state_of
 
 
 def begin(place: Here, specs: Specs, *, action: str, text: str = "", writes: str = "") -> None:
@@ -38,7 +37,7 @@ def begin(place: Here, specs: Specs, *, action: str, text: str = "", writes: str
 
 
 def _must_not_run(spec: Spec, loop: LoopFiles | None) -> None:
-    if loop is not None and state_of(loop).live:
+    if loop is not None and loop.state().live:
         name = spec.name
         raise UserError(
             f"the loop over {name} is running its tasks; `{spec.typed('cancel')}` ends it, or "
