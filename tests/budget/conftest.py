@@ -12,12 +12,12 @@ import pytest
 
 import ralphloop
 from ralphloop.domain.model import FEATURES, SPECKIT, SPECUM
-from ralphloop.hook import find
+from ralphloop.engine import find
 from ralphloop.store import arming
 from ralphloop.store.shelf import Shelf
 
 PACKAGE = Path(ralphloop.__file__).parent
-HOT = ("domain", "tasklists", "store", "hook")
+HOT = ("domain", "tasklists", "store", "engine", "hook")
 HOT_MODULES = ("error_tree", "errors", "posix_path", "system")
 
 FILES = {

@@ -66,9 +66,9 @@ def test_a_status_line_imports_only_the_allowed_closure_and_no_rules(stage):
     assert foreign <= closure(*ALLOWED)
     assert not own & {
         "ralphloop.hook.answer",
-        "ralphloop.hook.stop",
+        "ralphloop.engine.stop",
         "ralphloop.domain.decide",
-        "ralphloop.hook.checks",
+        "ralphloop.engine.checks",
     }
 
 

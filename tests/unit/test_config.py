@@ -10,8 +10,8 @@ import pytest
 from ralphloop import config
 from ralphloop.config import source, value
 from ralphloop.domain.model import UNLIMITED
+from ralphloop.engine import announce
 from ralphloop.errors import ConfigError
-from ralphloop.hook import announce
 
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "config.md"
 

@@ -8,9 +8,9 @@ from ralphloop.cli.book import opened, tally_line
 from ralphloop.cli.here import here, must_not_be_anothers, pick
 from ralphloop.cli.output import say, say_json
 from ralphloop.domain.model import CLOSED, SKIPPED
+from ralphloop.engine.announce import announce_question
 from ralphloop.errors import UserError
 from ralphloop.evidence.mask import mask, secrets
-from ralphloop.hook.announce import announce_question
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -6,8 +6,8 @@ import os
 
 from ralphloop.cli.here import Here
 from ralphloop.domain.model import LAYOUTS
+from ralphloop.engine import claim, find
 from ralphloop.errors import UserError
-from ralphloop.hook import claim, find
 from ralphloop.store import files, tasks
 from ralphloop.tasklists.registry import own_file
 from ralphloop.tasklists.source import Source

@@ -6,8 +6,8 @@ import os
 from collections.abc import Mapping
 
 from ralphloop.domain.model import FINAL, LAYOUTS, LoopState
+from ralphloop.engine import find
 from ralphloop.errors import UserError
-from ralphloop.hook import find
 from ralphloop.store import shelf
 from ralphloop.store.loop import LoopFiles
 from ralphloop.store.shelf import Shelf

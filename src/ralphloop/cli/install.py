@@ -16,7 +16,7 @@ from ralphloop.cli import cap, interpreter, scope
 from ralphloop.cli.here import Here, here
 from ralphloop.cli.output import say, say_json
 from ralphloop.cli.setup import PACKAGE
-from ralphloop.hook.words import command, shown
+from ralphloop.engine.words import command, shown
 from ralphloop.store import files
 from ralphloop.store.installs import BACKED_UP, BEGAN, FOLDER, GUARD, SettingsFile
 

@@ -15,8 +15,8 @@ from ralphloop.cli.here import Here
 from ralphloop.cli.setup import PACKAGE
 from ralphloop.domain import prompt
 from ralphloop.domain.model import CANCELLED, ENDED
+from ralphloop.engine.words import words_for
 from ralphloop.errors import UserError
-from ralphloop.hook.words import words_for
 from ralphloop.store import files, tasks
 from ralphloop.store.loop import LoopFiles
 

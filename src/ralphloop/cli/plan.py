@@ -16,8 +16,8 @@ from ralphloop.cli.spec.parser import HELP
 from ralphloop.cli.start import look
 from ralphloop.domain.model import FEATURES, Task, TaskList
 from ralphloop.domain.prompt import cut
+from ralphloop.engine.words import command
 from ralphloop.errors import UserError
-from ralphloop.hook.words import command
 from ralphloop.store import files, tasks
 from ralphloop.tasklists.registry import own_file
 from ralphloop.tasklists.source import Source

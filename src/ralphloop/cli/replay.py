@@ -15,14 +15,15 @@ from ralphloop.cli.recorded_case import Said, as_case, named_sessions
 from ralphloop.domain import jsontext
 from ralphloop.domain.answer import Decision, Need
 from ralphloop.domain.model import LoopState, Turn
+from ralphloop.engine import claim, find
+from ralphloop.engine.find import Call
+from ralphloop.engine.stop import Stop
 from ralphloop.errors import CaseError, SceneError, UserError
 from ralphloop.evidence.checker import Verdict
 from ralphloop.evidence.origin import Origin
 from ralphloop.evidence.prove import Prover
-from ralphloop.hook import claim, find, wire
-from ralphloop.hook.find import Call
+from ralphloop.hook import wire
 from ralphloop.hook.recording import FORMAT
-from ralphloop.hook.stop import Stop
 from ralphloop.store import approvals, files, records
 from ralphloop.store.loop import LoopFiles
 from ralphloop.store.records import Kept

@@ -24,9 +24,9 @@ from ralphloop.cli.skip import leave_out
 from ralphloop.domain.limits import overspent
 from ralphloop.domain.model import LAYOUTS, StopEvent
 from ralphloop.domain.supervision import REGISTRATION
+from ralphloop.engine import find, spending
 from ralphloop.errors import AgentStartError, BusyError, UserError
 from ralphloop.evidence import commit
-from ralphloop.hook import find, spending
 from ralphloop.hook.answer import decision_on
 from ralphloop.notify import send
 from ralphloop.runner.agent_process import AgentProcess, end_strays

@@ -10,7 +10,7 @@ from ralphloop.agents.settings import Removed
 from ralphloop.cli import scope
 from ralphloop.cli.here import here
 from ralphloop.cli.output import say, say_json
-from ralphloop.hook.words import shown
+from ralphloop.engine.words import shown
 from ralphloop.store.installs import BEGAN, SettingsFile
 
 

@@ -8,8 +8,9 @@ import time
 from ralphloop import errors
 from ralphloop.domain.answer import Decision
 from ralphloop.domain.model import COMPLETE, FEATURES
-from ralphloop.hook import find, wire
-from ralphloop.hook.stop import Stop
+from ralphloop.engine import find
+from ralphloop.engine.stop import Stop
+from ralphloop.hook import wire
 from ralphloop.store import tasks
 
 TYPE_CHECKING = False
@@ -64,7 +65,7 @@ def loop_of(event: StopEvent, call: find.Call) -> Optional[LoopFiles]:
 def _loop(mine: Optional[LoopFiles], event: StopEvent, call: find.Call) -> Optional[LoopFiles]:
     if mine is not None:
         return mine if call.serves(mine) else None
-    from ralphloop.hook import claim
+    from ralphloop.engine import claim
 
     return claim.for_stop(event, call)
 
@@ -110,11 +111,11 @@ def _follow_up(now: Stop, decision: Decision) -> None:
     """Tell the person, and commit; the lock is let go."""
     loop, call = now.loop, now.call
     if decision.writes and decision.loop.outcome:
-        from ralphloop.hook.announce import announce
+        from ralphloop.engine.announce import announce
 
         announce(loop, decision.loop, call.env, before=now.before)
     if decision.writes and loop.writes and loop.record.supervision and loop.record.supervision.branch:
-        from ralphloop.hook import commits
+        from ralphloop.engine import commits
 
         commits.make(loop, now.event, decision=decision, env=call.env)
 
@@ -157,7 +158,7 @@ def _show(now: Stop, decision: Decision, work: Worklist) -> None:
     record, state = now.loop.record, decision.loop
     tasks.show(record, state, work, status=decision.status)
     if record.layout != FEATURES:
-        from ralphloop.hook import spec_folder
+        from ralphloop.engine import spec_folder
 
         spec_folder.tidy(record, now=time.time())
         if state.outcome == COMPLETE and work.epic:

@@ -7,10 +7,11 @@ import time
 from ralphloop import errors
 from ralphloop.domain import prompt
 from ralphloop.domain.model import APPROVE, ENDED, EXECUTION, FAILED, INTERRUPTED, RATE_LIMITED
-from ralphloop.hook import claim, find, history, transcript, wire
-from ralphloop.hook.announce import announce
-from ralphloop.hook.reset import instant
-from ralphloop.hook.words import words_for
+from ralphloop.engine import claim, find, history, transcript
+from ralphloop.engine.announce import announce
+from ralphloop.engine.reset import instant
+from ralphloop.engine.words import words_for
+from ralphloop.hook import wire
 from ralphloop.store import arming, shelf, tasks
 from ralphloop.store.loop import LoopFiles, iso
 from ralphloop.store.shelf import Shelf
@@ -154,7 +155,7 @@ def _after_interrupt(loop: LoopFiles, typed: str, event: StopEvent, call: find.C
 
 def _approve(mine: Optional[LoopFiles], typed: str, event: StopEvent, call: find.Call) -> str:
     """The person allows the checks that they were shown, by the digest of those commands."""
-    from ralphloop.hook.checks import approve_typed
+    from ralphloop.engine.checks import approve_typed
 
     if call.env.get(RUN):
         return wire.notice("ralphloop: nobody types in this session; approve in a terminal of your own.")
@@ -183,7 +184,7 @@ def _stop_failure(payload: Mapping[str, Any], event: StopEvent, call: find.Call)
     loop = find.owned(event, call)
     if loop is None:
         return ""
-    from ralphloop.hook import wake
+    from ralphloop.engine import wake
 
     said = " ".join(filter(None, (wire.text(payload, "error_details"), event.reply)))
     failure = wake.Failure(wire.text(payload, "error"), said)

@@ -10,8 +10,8 @@ from ralphloop.cli.output import say
 from ralphloop.cli.spec import overview, state_file
 from ralphloop.cli.spec.catalogue import Specs
 from ralphloop.cli.spec.kind import GRANULARITIES, NOTES, TASKS, Spec, Step
+from ralphloop.engine import words
 from ralphloop.errors import UserError
-from ralphloop.hook import words
 from ralphloop.store.loop import LoopFiles
 from ralphloop.tasklists import spec_phase
 

@@ -13,8 +13,8 @@ from ralphloop.cli.spec.catalogue import Specs
 from ralphloop.cli.spec.kind import NOTES, SPECUM_KIND, Spec, must_stay
 from ralphloop.domain import jsontext
 from ralphloop.domain.prompt import line
+from ralphloop.engine import words
 from ralphloop.errors import UserError
-from ralphloop.hook import words
 from ralphloop.store import files
 from ralphloop.store.shelf import Shelf
 from ralphloop.tasklists import spec_phase

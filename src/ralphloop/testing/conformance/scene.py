@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import Any
 
 from ralphloop.domain.model import FEATURES, LAYOUTS, SPECKIT, SPECUM
+from ralphloop.engine.find import locate
 from ralphloop.errors import SceneError
 from ralphloop.hook.belongings import HOME, LOGS, ROOT
-from ralphloop.hook.find import locate
 from ralphloop.tasklists.registry import own_file
 from ralphloop.testing.conformance import files
 from ralphloop.testing.conformance.case import ANY, Case

@@ -10,7 +10,7 @@ import sys
 
 from ralphloop import system as os
 from ralphloop.domain.model import ASKED, CANCELLED, INTERRUPTED, RATE_LIMITED
-from ralphloop.hook.words import own_script
+from ralphloop.engine.words import own_script
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -16,9 +16,10 @@ from ralphloop.domain import outage, prompt
 from ralphloop.domain.limits import tick
 from ralphloop.domain.model import EXECUTION, FAILED, RATE_LIMITED
 from ralphloop.domain.situation import run
-from ralphloop.hook import transcript, wire
-from ralphloop.hook.reset import instant
-from ralphloop.hook.words import words_for
+from ralphloop.engine import transcript
+from ralphloop.engine.reset import instant
+from ralphloop.engine.words import words_for
+from ralphloop.hook import wire
 from ralphloop.store import tasks, waker
 from ralphloop.store.loop import LoopFiles, iso
 
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
     from ralphloop.domain.model import LoopState, StopEvent
     from ralphloop.domain.worklist import Worklist
-    from ralphloop.hook.find import Call
+    from ralphloop.engine.find import Call
 
 LOOK_S = 1.0
 PATIENCE_S = 23.5 * 3600  # the client ends the hook after a day; a later reset is waited for in several turns

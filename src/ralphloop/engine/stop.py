@@ -16,8 +16,8 @@ from ralphloop.domain.model import (
     status_word,
 )
 from ralphloop.domain.situation import Situation
-from ralphloop.hook import find, transcript
-from ralphloop.hook.words import client_cap, words_for
+from ralphloop.engine import find, transcript
+from ralphloop.engine.words import client_cap, words_for
 from ralphloop.store import tasks
 from ralphloop.store.loop import CANCEL, iso, obey
 from ralphloop.tasklists.registry import own_file
@@ -96,7 +96,7 @@ class Stop:
         if not self.loop.writes:
             return
         if self.checks is None:
-            from ralphloop.hook.checks import prover
+            from ralphloop.engine.checks import prover
 
             self.checks = prover(self.loop, self.event, self.call.env)
         self.checks.plan(need.checks, state, same_round=not turn.tools)
@@ -188,7 +188,7 @@ class Stop:
     def _budget(self, state: LoopState) -> Optional[Spent]:
         """What was spent so far, where a limit on it was set; counted once per stop."""
         if self._spent is None and self.loop.record.limits.budgeted:
-            from ralphloop.hook.spending import count
+            from ralphloop.engine.spending import count
 
             self._spent = count(self.loop, state, self.event.transcript)
         return self._spent
@@ -198,8 +198,8 @@ class Stop:
         terms = self.loop.record.supervision
         if terms is None or not terms.context:
             return None
-        from ralphloop.hook import history
-        from ralphloop.hook.spending import fullness
+        from ralphloop.engine import history
+        from ralphloop.engine.spending import fullness
 
         history.await_reply(self.event.transcript, self.event.reply)  # its usage is what tells
         return fullness(self.event.transcript)
