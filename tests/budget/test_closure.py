@@ -53,7 +53,12 @@ def test_a_stop_leaves_the_other_layouts_and_events_alone(stage):
     own, _ = split(stage.imported())
     layouts = {"features", "specum", "speckit"} - {stage.layout}
     assert not own & {"ralphloop.tasklists." + name for name in layouts}
-    assert not own & {"ralphloop.hook.session", "ralphloop.hook.bundle", "ralphloop.agents"}
+    assert not own & {
+        "ralphloop.engine.session",
+        "ralphloop.hook.session",
+        "ralphloop.hook.bundle",
+        "ralphloop.agents",
+    }
     assert not own & {"ralphloop.hook.recording", "ralphloop.store.records", "ralphloop.evidence"}
     assert "ralphloop.error_tree" not in own
 

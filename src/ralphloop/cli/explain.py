@@ -13,11 +13,10 @@ from ralphloop.cli.output import say, say_json
 from ralphloop.domain.answer import Decision, Need
 from ralphloop.domain.model import FINAL_RUN, LAYOUTS, StopEvent
 from ralphloop.engine import claim, find
-from ralphloop.engine.stop import Stop
+from ralphloop.engine.stop import Stop, loop_of
 from ralphloop.errors import UserError
 from ralphloop.evidence.prove import is_due
 from ralphloop.hook import wire
-from ralphloop.hook.answer import loop_of
 from ralphloop.store import tasks
 from ralphloop.store.loop import LoopFiles
 

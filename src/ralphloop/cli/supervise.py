@@ -25,9 +25,9 @@ from ralphloop.domain.limits import overspent
 from ralphloop.domain.model import LAYOUTS, StopEvent
 from ralphloop.domain.supervision import REGISTRATION
 from ralphloop.engine import find, spending
+from ralphloop.engine.stop import decision_on
 from ralphloop.errors import AgentStartError, BusyError, UserError
 from ralphloop.evidence import commit
-from ralphloop.hook.answer import decision_on
 from ralphloop.notify import send
 from ralphloop.runner.agent_process import AgentProcess, end_strays
 from ralphloop.runner.control import Control

@@ -10,7 +10,7 @@ import pytest
 from ralphloop.domain.model import FEATURES, LAYOUTS, SPECUM, StopEvent
 from ralphloop.engine import claim, find
 from ralphloop.engine.find import Call
-from ralphloop.hook.answer import loop_of
+from ralphloop.engine.stop import loop_of
 from ralphloop.store import arming, files
 from ralphloop.store.shelf import ARMED, OWNED, Shelf
 from ralphloop.tasklists.source import Source
