@@ -15,7 +15,7 @@ from typing import Any
 from ralphloop.agents import nested
 from ralphloop.agents.registry import client
 from ralphloop.agents.transcript_place import transcript_of
-from ralphloop.cli import opening, run_branch
+from ralphloop.cli import run_branch
 from ralphloop.cli.book import opened
 from ralphloop.cli.here import Here, pick
 from ralphloop.cli.run_terms import must_be_allowed, program_at
@@ -29,6 +29,7 @@ from ralphloop.engine.stop import decision_on
 from ralphloop.errors import AgentStartError, BusyError, UserError
 from ralphloop.evidence import commit
 from ralphloop.notify import send
+from ralphloop.runner import opening
 from ralphloop.runner.agent_process import AgentProcess, end_strays
 from ralphloop.runner.control import Control
 from ralphloop.runner.custody import Begun, Custody
