@@ -12,6 +12,7 @@ from ralphloop.domain.ledger import name_tasks
 from ralphloop.domain.model import Task
 from ralphloop.domain.survey import survey
 from ralphloop.domain.worklist import Worklist
+from ralphloop.engine import amendment
 from ralphloop.errors import BusyError, UserError
 from ralphloop.store import tasks
 from ralphloop.store.loop import LoopFiles
@@ -55,11 +56,7 @@ class Book:
         return survey(self.tasks, self.ledger)
 
     def save(self, event: str, **facts: Any) -> None:
-        """State first: it says that the ledger changed, and a cached reading of the list is void."""
-        self.state.ledger += 1
-        self.loop.save(self.state)
-        self.loop.save_ledger(self.ledger)
-        self.loop.journal(event, **facts)
+        amendment.save(self.loop, self.state, self.ledger, event, **facts)
 
 
 @contextmanager
