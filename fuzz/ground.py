@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ralphloop.domain.model import PLUGINS
-from ralphloop.hook import find, history, stop
+from ralphloop.engine import find, history, stop
 from ralphloop.hook import main as hook
 from ralphloop.store import approvals, arming, tasks
 from ralphloop.store.loop import LoopFiles

@@ -17,7 +17,7 @@ from fuzz import trial
 from fuzz.ground import OTHER, OWNER, Ground, feature, feature_list, files_of, quick
 from fuzz.model.words import OWN, Counters, Task
 from ralphloop.cli import main as cli
-from ralphloop.cli.errors import UserError
+from ralphloop.errors import UserError
 from ralphloop.store import shelf
 from ralphloop.store.files import signature
 from ralphloop.testing import faults, forked

@@ -13,6 +13,7 @@ from ralphloop.agents import claude, registration, settings
 from ralphloop.agents.settings import Ours, Wanted
 from ralphloop.config import source
 from ralphloop.domain import jsontext
+from ralphloop.errors import ConfigError
 from ralphloop.tasklists import frontmatter, specum
 
 KINDS = ("client", "client", "config", "frontmatter", "registration")
@@ -98,7 +99,7 @@ def _config(data: bytes) -> None:
             file.write(data)
         try:
             said = json.dumps(source.load(root, env).settings(), default=str)
-        except source.ConfigError as error:
+        except ConfigError as error:
             said = str(error) if path in str(error) else ""
         assert said, "an error names the file"
         os.unlink(path)

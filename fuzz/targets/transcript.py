@@ -12,7 +12,7 @@ from fuzz.targets.shapes import LINES
 from ralphloop.agents import activity, claude_stream, limit, usage
 from ralphloop.agents.models import cost_usd
 from ralphloop.domain.promise import promised
-from ralphloop.hook import denial, history, reset, shell, transcript
+from ralphloop.engine import denial, history, reset, shell, transcript
 
 WAYS = ("raw", "altered", "spoiled")
 NOW = 1_900_000_000.0

@@ -12,13 +12,13 @@ import pytest
 
 import ralphloop
 from ralphloop.domain.model import FEATURES, SPECKIT, SPECUM
-from ralphloop.hook import find
+from ralphloop.engine import find
 from ralphloop.store import arming
 from ralphloop.store.shelf import Shelf
 
 PACKAGE = Path(ralphloop.__file__).parent
-HOT = ("domain", "tasklists", "store", "hook")
-HOT_MODULES = ("posix_path", "system")
+HOT = ("domain", "tasklists", "store", "engine", "hook")
+HOT_MODULES = ("error_tree", "errors", "posix_path", "system")
 RARE = ("agents", "config", "evidence")  # what a hook imports on rare branches
 
 FILES = {

@@ -79,8 +79,14 @@ def test_a_stop_leaves_the_other_layouts_and_events_alone(seen):
     own, _ = split(seen.first)
     layouts = {"features", "specum", "speckit"} - {seen.layout}
     assert not own & {"ralphloop.tasklists." + name for name in layouts}
-    assert not own & {"ralphloop.hook.session", "ralphloop.hook.bundle", "ralphloop.agents"}
+    assert not own & {
+        "ralphloop.engine.session",
+        "ralphloop.hook.session",
+        "ralphloop.hook.bundle",
+        "ralphloop.agents",
+    }
     assert not own & {"ralphloop.hook.recording", "ralphloop.store.records", "ralphloop.evidence"}
+    assert "ralphloop.error_tree" not in own
 
 
 def test_a_status_line_imports_only_the_allowed_closure_and_no_rules(seen):
@@ -89,9 +95,9 @@ def test_a_status_line_imports_only_the_allowed_closure_and_no_rules(seen):
     assert foreign <= closure(*ALLOWED)
     assert not own & {
         "ralphloop.hook.answer",
-        "ralphloop.hook.stop",
+        "ralphloop.engine.stop",
         "ralphloop.domain.decide",
-        "ralphloop.hook.checks",
+        "ralphloop.engine.checks",
     }
 
 

@@ -17,7 +17,7 @@ from e2e.cli_project import PACKAGE
 from e2e.client import ClientHome, run_print
 from e2e.conftest import ProjectFactory
 from e2e.looping import Outside, bash, feature_turns, features
-from ralphloop.hook import denial
+from ralphloop.engine import denial
 from ralphloop.testing.messages_api import ModelRequest
 from ralphloop.testing.model_server import ModelServer
 from ralphloop.testing.reply import Reply, text

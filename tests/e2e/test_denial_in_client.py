@@ -9,7 +9,7 @@ import pytest
 
 from e2e.client import ClientHome, run_print
 from e2e.looping import bash
-from ralphloop.hook import denial
+from ralphloop.engine import denial
 from ralphloop.testing.model_server import ModelServer
 from ralphloop.testing.reply import Reply, call, text
 

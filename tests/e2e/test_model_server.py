@@ -17,9 +17,10 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from ralphloop.errors import ScriptError
 from ralphloop.testing.messages_api import ModelRequest
 from ralphloop.testing.model_server import ModelServer
-from ralphloop.testing.reply import Reply, ScriptError, call, fail, load_script, text
+from ralphloop.testing.reply import Reply, call, fail, load_script, text
 
 TOOLS = [{"name": "Bash", "input_schema": {"type": "object"}}]
 

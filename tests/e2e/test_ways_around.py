@@ -27,11 +27,11 @@ from hook.attack import (
 )
 from hook.harness import OWN_FILES, LoopProject
 from hook.lines import now_iso, tool_line
+from ralphloop.engine import checks
+from ralphloop.engine.find import Call
 from ralphloop.evidence import approval, protect, prove
 from ralphloop.evidence.origin import Origin
-from ralphloop.hook import checks
 from ralphloop.hook.answer import stop
-from ralphloop.hook.find import Call
 from ralphloop.store import pins, repair, tasks
 from ralphloop.store.shelf import Shelf
 

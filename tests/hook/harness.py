@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from hook.lines import text_line, tool_line, user_line
-from ralphloop.hook import find
+from ralphloop.engine import find
 from ralphloop.hook.answer import stop
 from ralphloop.store import approvals, arming, tasks
 from ralphloop.store.loop import LoopFiles

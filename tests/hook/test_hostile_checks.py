@@ -12,7 +12,7 @@ import pytest
 from hook.conftest import ProjectFactory
 from hook.harness import feature
 from hook.proven import boxed, checked, cli, is_closed, known, listed
-from ralphloop.hook import checks
+from ralphloop.engine import checks
 
 
 def pinned(project, *features, **shared):

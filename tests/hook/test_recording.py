@@ -13,10 +13,10 @@ import pytest
 from hook.conftest import ProjectFactory
 from hook.harness import LAYOUTS, OTHER, OWNER, LoopProject, stop_here
 from hook.lines import text_line, tool_line, user_line
+from ralphloop.engine.find import Call
 from ralphloop.hook import excerpt
 from ralphloop.hook.answer import stop
 from ralphloop.hook.belongings import Belongings
-from ralphloop.hook.find import Call
 from ralphloop.store import records
 
 KEY = "sk-ant-api03-" + "Zq7" * 12
@@ -213,7 +213,7 @@ def test_a_bug_of_ours_is_recorded_without_an_answer(
     def broken(*_: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr("ralphloop.hook.stop.decide", broken)
+    monkeypatch.setattr("ralphloop.engine.stop.decide", broken)
     with pytest.raises(ZeroDivisionError):
         stop_here(features)
     assert the_record(features)["answer"] == {"stdout": "", "stderr": "", "broken": True}

@@ -13,7 +13,7 @@ from hook.conftest import ProjectFactory
 from hook.harness import OWN_FILES, OWNER, LoopProject, loop_files
 from hook.lines import error_line, interrupt_line, user_line
 from ralphloop.domain.model import SET_ASIDE
-from ralphloop.hook import find
+from ralphloop.engine import find
 from ralphloop.store import arming
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ralphloop.domain.outage import LONGEST_S
-from ralphloop.hook.wake import Failure, Terms, due
+from ralphloop.engine.wake import Failure, Terms, due
 
 NOW = 1_800_000_000.0
 TERMS = Terms(margin_s=60.0, backoff_s=30.0)

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from ralphloop import config
-from ralphloop.config import ConfigError, source, value
+from ralphloop.config import source, value
 from ralphloop.domain.model import UNLIMITED
-from ralphloop.hook import announce
+from ralphloop.engine import announce
+from ralphloop.errors import ConfigError
 
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "config.md"
 

@@ -11,7 +11,6 @@ from urllib.parse import urlsplit
 from ralphloop import config
 from ralphloop.cli.output import complain, say, say_json
 from ralphloop.loops.place import here
-from ralphloop.loops.settings import loaded
 
 NOT_SET = "-"
 HIDDEN = "(set)"
@@ -31,7 +30,7 @@ your own file, ~/.config/ralphloop/config.toml. Tokens are not shown, nor more o
 
 def run(args: argparse.Namespace) -> int:
     place = here(writes=False)
-    settings = loaded(place.project, place.env)
+    settings = config.load(place.project, place.env)
     places = {
         config.USER: config.user_file(place.env),
         config.PROJECT: config.project_file(place.project),

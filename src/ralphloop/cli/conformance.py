@@ -8,16 +8,15 @@ import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
-from ralphloop.cli.errors import UserError
 from ralphloop.cli.output import complain, say, say_json, show_progress
 from ralphloop.domain.model import LAYOUTS
+from ralphloop.errors import CaseError, UserError
 from ralphloop.testing.conformance import hook as hooks
 from ralphloop.testing.conformance import suite, tally
 from ralphloop.testing.conformance.case import Case, find
 from ralphloop.testing.conformance.hook import Hook
 from ralphloop.testing.conformance.orphans import none_left
 from ralphloop.testing.conformance.play import FAILED, SKIPPED, Result
-from ralphloop.testing.conformance.reading import CaseError
 
 USAGE = 2
 NO_CASES = (

@@ -7,8 +7,8 @@ import sys
 from collections.abc import Callable
 from typing import TypeVar
 
-from ralphloop.cli.errors import UnapprovedError
 from ralphloop.cli.output import say
+from ralphloop.errors import UnapprovedError
 from ralphloop.loops.consent import TERMINAL, YES, Approval, listing
 
 T = TypeVar("T")

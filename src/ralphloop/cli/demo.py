@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ralphloop.cli.demo_screen import Screen
-from ralphloop.cli.demo_stage import NAME, TEMPLATES, DemoError, Stage, hook_command, set_up
+from ralphloop.cli.demo_stage import NAME, TEMPLATES, Stage, hook_command, set_up
 from ralphloop.cli.output import complain
+from ralphloop.errors import DemoError
 from ralphloop.testing.agent import (
     ClientSetup,
     Event,

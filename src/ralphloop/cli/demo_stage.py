@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from ralphloop.agents import claude
-from ralphloop.cli.errors import UserError
 from ralphloop.domain.model import FEATURES
+from ralphloop.errors import DemoError
 from ralphloop.store.loop import JOURNAL
 from ralphloop.testing.scratch import scratch_folder
 
@@ -33,10 +33,6 @@ _GIT_CONFIG = """\
 [gc]
 \tauto = 0
 """
-
-
-class DemoError(UserError):
-    """Why the demo cannot go on."""
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from itertools import chain
 
 from ralphloop.cli.consent import ask
-from ralphloop.cli.errors import UserError
 from ralphloop.cli.health import folder, live, loops, program, rivals, settings
 from ralphloop.cli.health.finding import FATAL, WARNING, Finding
 from ralphloop.cli.output import say, say_json
+from ralphloop.errors import UserError
 from ralphloop.loops.person import require_person
 from ralphloop.loops.place import Here, here
 from ralphloop.loops.setup import Setup, look

@@ -14,7 +14,7 @@ from ralphloop.agents.settings import CAP, CAP_NAME, THEIRS, Installed, Wanted
 from ralphloop.agents.settings_hooks import ADDED, SAME
 from ralphloop.cli import scope
 from ralphloop.cli.output import say, say_json
-from ralphloop.hook.words import command, shown
+from ralphloop.engine.words import command, shown
 from ralphloop.loops import cap, interpreter
 from ralphloop.loops.place import Here, here
 from ralphloop.loops.setup import PACKAGE

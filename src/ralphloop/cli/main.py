@@ -11,11 +11,10 @@ from contextlib import suppress
 from importlib import import_module
 from typing import NoReturn, Protocol
 
-from ralphloop.cli.errors import UserError
 from ralphloop.cli.output import complain
 from ralphloop.domain.plain import plain
+from ralphloop.errors import BusyError, UserError
 from ralphloop.store import files, shelf
-from ralphloop.store.lock import BusyError
 from ralphloop.version import VERSION
 
 FINE, EXPECTED, BUG, INTERRUPT, UNREAD = 0, 1, 3, 130, 141

@@ -6,8 +6,8 @@ import argparse
 import sys
 
 from ralphloop import loops
-from ralphloop.cli.errors import UserError
 from ralphloop.cli.output import show
+from ralphloop.errors import UserError
 from ralphloop.loops.task_list import must_be_new
 
 STDIN = "-"

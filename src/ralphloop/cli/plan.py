@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 
 from ralphloop import loops
-from ralphloop.cli.errors import UserError
 from ralphloop.cli.output import show
 from ralphloop.cli.spec.parser import HELP
+from ralphloop.errors import UserError
 from ralphloop.loops.spec.wording import whole
 
 TYPED = {"": {**HELP, "--name": 1, "--show": 0, "--json": 0}}

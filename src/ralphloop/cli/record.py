@@ -6,8 +6,8 @@ import argparse
 from pathlib import Path
 
 from ralphloop import loops
-from ralphloop.cli.errors import UserError
 from ralphloop.cli.output import show
+from ralphloop.errors import UserError
 
 ACTIONS = ("on", "off", "list", "show", "case", "clear")
 

@@ -11,10 +11,10 @@ from dataclasses import replace
 from ralphloop import config
 from ralphloop.cli import allowance
 from ralphloop.cli.consent import consented
-from ralphloop.cli.errors import UserError
 from ralphloop.cli.output import complain, say, say_json
 from ralphloop.domain.model import COMPLETE, FINAL, INTERRUPTED, NEEDS_APPROVAL, RATE_LIMITED, LoopState
 from ralphloop.domain.supervision import Supervision
+from ralphloop.errors import UserError
 from ralphloop.evidence import tree
 from ralphloop.evidence.approval import waiting
 from ralphloop.loops import exit_code, outset, precheck, resumption, run_branch, run_terms
@@ -31,7 +31,6 @@ from ralphloop.tasklists.source import Source
 from ralphloop.views import terminal
 from ralphloop.views.live.show import LEFT, show
 from ralphloop.views.snapshot import view_of, with_spending
-from ralphloop.views.state import state_of
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -113,7 +112,7 @@ def _before(place: Here, source: Source) -> LoopFiles | None:
         raise UserError(
             f"the last session of {over.record.name} is still being ended; try again in a moment."
         )
-    return over if over is not None and state_of(over).outcome not in FINAL else None
+    return over if over is not None and over.state().outcome not in FINAL else None
 
 
 def _begin(args: argparse.Namespace, place: Here, source: Source) -> LoopFiles:
@@ -136,7 +135,7 @@ def _go_on(args: argparse.Namespace, place: Here, loop: LoopFiles) -> None:
         loop.record = loop.shelf.fresh(loop.record)
         if supervisor.is_held(loop):
             raise taken(loop)
-        state, record, limits = state_of(loop), loop.record, allowance.given(args)
+        state, record, limits = loop.state(), loop.record, allowance.given(args)
         _must_be_ours(args, loop, state)
         if state.outcome == RATE_LIMITED and not limits:
             return
@@ -177,7 +176,7 @@ def _drive(args: argparse.Namespace, place: Here, loop: LoopFiles, *, terms: Ter
 
 def _interrupted(args: argparse.Namespace, loop: LoopFiles) -> int:
     with locked(loop):
-        state = state_of(loop)
+        state = loop.state()
         if state.live:
             arming.pause(loop, state, outcome=INTERRUPTED, detail="paused by the person")
     return _close(args, loop)

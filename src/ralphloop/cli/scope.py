@@ -9,12 +9,11 @@ from contextlib import contextmanager
 from typing import TypeVar
 
 from ralphloop.agents import registration, settings
-from ralphloop.cli.errors import UserError
+from ralphloop.errors import BusyError, SettingsChangedError, UserError
 from ralphloop.loops.person import require_person
 from ralphloop.loops.place import Here
 from ralphloop.store import installs
-from ralphloop.store.installs import ChangedError, SettingsFile
-from ralphloop.store.lock import BusyError
+from ralphloop.store.installs import SettingsFile
 
 T = TypeVar("T")
 
@@ -92,7 +91,7 @@ def settled(file: SettingsFile, work: Callable[[], T]) -> T:
     """Do it on the file as it is, again if another program changes it meanwhile."""
     try:
         return installs.settled(work)
-    except ChangedError:
+    except SettingsChangedError:
         raise UserError(f"another program keeps changing {file.path}; try again in a moment.") from None
     except OSError as error:
         raise _cannot_write(file, error) from None

@@ -10,9 +10,9 @@ from typing import NoReturn
 from ralphloop import loops
 from ralphloop.cli import allowance
 from ralphloop.cli.consent import consented
-from ralphloop.cli.errors import UserError
 from ralphloop.cli.output import show
 from ralphloop.config import CONTINUATIONS
+from ralphloop.errors import UserError
 from ralphloop.loops import launch
 from ralphloop.loops.consent import Approval
 from ralphloop.loops.outset import Wish, is_session

@@ -9,7 +9,7 @@ from ralphloop.agents import settings
 from ralphloop.agents.settings import Removed
 from ralphloop.cli import scope
 from ralphloop.cli.output import say, say_json
-from ralphloop.hook.words import shown
+from ralphloop.engine.words import shown
 from ralphloop.loops.place import here
 from ralphloop.store.installs import BEGAN, SettingsFile
 

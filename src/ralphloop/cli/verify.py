@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 
 from ralphloop import loops
-from ralphloop.cli.errors import UserError
 from ralphloop.cli.output import say, show
+from ralphloop.errors import UserError
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -19,7 +19,6 @@ from ralphloop.config.source import (
     PROJECT,
     USER,
     Config,
-    ConfigError,
     load,
     project_file,
     user_file,
@@ -28,5 +27,5 @@ from ralphloop.config.source import (
 
 __all__ = [
     "AGENTS", "BELL", "CONTINUATIONS", "DESKTOP", "END", "JSON", "KEYS", "NTFY", "PERMISSION_MODES", "PERSON",
-    "PROJECT", "SLACK", "USER", "Config", "ConfigError", "load", "project_file", "user_file", "variable",
+    "PROJECT", "SLACK", "USER", "Config", "load", "project_file", "user_file", "variable",
 ]  # fmt: skip

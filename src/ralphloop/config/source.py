@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ralphloop import errors
 from ralphloop.config.keys import KEYS, WEBHOOK
 from ralphloop.config.value import meant
 from ralphloop.store import files
@@ -22,10 +23,6 @@ _SWITCHES = {"1": True, "true": True, "yes": True, "on": True, "0": False, "fals
 PREFIX = "RALPHLOOP_"
 # what is ours and no setting
 OTHERS = tuple(PREFIX + name for name in ("CHECK", "CLAUDE", "CLOCK", "GUARDED", "REQUIRE_CLIENT", "RUN"))
-
-
-class ConfigError(ValueError):
-    """A setting that cannot hold; the message names its place and what to do."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +69,7 @@ def project_file(root: str) -> str:
 def _own(path: str, root: str) -> str:
     """The project's file, unless a link leads out: what lies elsewhere is not a repository's to name."""
     if files.leads_out(path, os.path.realpath(root)) and os.path.lexists(path):
-        raise ConfigError(f"{path} leads out of the project; put the file itself there.")
+        raise errors.ConfigError(f"{path} leads out of the project; put the file itself there.")
     return path
 
 
@@ -87,12 +84,12 @@ def _in_file(path: str, *, instead: str = "") -> dict[str, Any]:
     for key, value in _parsed(path).items():
         if key not in KEYS:
             near = meant(key, KEYS) or "; `ralphloop config` lists them all."
-            raise ConfigError(f"{path}: there is no setting {key[:60]}{near}")
+            raise errors.ConfigError(f"{path}: there is no setting {key[:60]}{near}")
         if instead and not KEYS[key].by_project:
-            raise ConfigError(f"{path}: {key} is not for a project to say; put it into {instead}.")
+            raise errors.ConfigError(f"{path}: {key} is not for a project to say; put it into {instead}.")
         found[key] = _checked(key, value, where=path)
         if instead and key == "notify" and WEBHOOK in found[key]:
-            raise ConfigError(
+            raise errors.ConfigError(
                 f'{path}: notify: a project must not send data anywhere; put "{WEBHOOK}" into {instead}.'
             )
     return found
@@ -102,21 +99,21 @@ def _parsed(path: str) -> dict[str, Any]:
     try:
         text = files.read_text(path)
     except OSError as error:
-        raise ConfigError(f"{path} cannot be read ({error.strerror or error}).") from None
+        raise errors.ConfigError(f"{path} cannot be read ({error.strerror or error}).") from None
     if text is None:
         return {}
     if len(text) > SIZE_MAX:
-        raise ConfigError(f"{path} is too large to be a file of settings.")
+        raise errors.ConfigError(f"{path} is too large to be a file of settings.")
     try:
         text.encode("utf-8")
         return _toml(path, text.removeprefix("\ufeff"))
     except UnicodeEncodeError:
-        raise ConfigError(f"{path} is not UTF-8; save it as that.") from None
+        raise errors.ConfigError(f"{path} is not UTF-8; save it as that.") from None
     except (ValueError, RecursionError) as error:
-        if isinstance(error, ConfigError):
+        if isinstance(error, errors.ConfigError):
             raise
         why = error if isinstance(error, ValueError) else "nested too deeply"
-        raise ConfigError(f"{path} is not TOML: {why}. Repair that line.") from None
+        raise errors.ConfigError(f"{path} is not TOML: {why}. Repair that line.") from None
 
 
 def _toml(path: str, text: str) -> dict[str, Any]:
@@ -126,7 +123,7 @@ def _toml(path: str, text: str) -> dict[str, Any]:
         else:
             import tomli as tomllib
     except ImportError:
-        raise ConfigError(
+        raise errors.ConfigError(
             f"{path} cannot be read: this Python ({sys.executable}) has no TOML reader; "
             "use Python 3.11 or newer, or install tomli for it."
         ) from None
@@ -156,7 +153,7 @@ def _checked(key: str, value: Any, *, where: str) -> Any:
     except ValueError as error:
         name = "" if where == variable(key) else f" {key}:"
         end = "" if str(error).endswith("?") else "."
-        raise ConfigError(f"{where}:{name} {error}{end}") from None
+        raise errors.ConfigError(f"{where}:{name} {error}{end}") from None
 
 
 def _warnings(values: Mapping[str, Any], secret_file: str, *, env: Mapping[str, str]) -> list[str]:

@@ -7,19 +7,19 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
 
+from ralphloop import errors
 from ralphloop.domain.committed import proof, reopened, waiting
 from ralphloop.domain.ledger import Ledger, name_tasks
 from ralphloop.domain.model import PROVEN, Task
 from ralphloop.domain.prompt import line
 from ralphloop.evidence import commit_text, record
 from ralphloop.evidence.commit_text import Trailers
-from ralphloop.evidence.git import GitError
 from ralphloop.evidence.tree import folder_for
-from ralphloop.evidence.worktree import HEADS, CommitError, Index, RefusedError, Worktree
+from ralphloop.evidence.worktree import HEADS, Index, Worktree
 from ralphloop.store import tasks
 from ralphloop.store.loop import LoopFiles
 
-__all__ = ["CommitError", "catch_up", "check", "dirty", "switch"]
+__all__ = ["catch_up", "check", "dirty", "switch"]
 
 BUDGET_S = 40.0  # in one stop: the client waits that much longer than checks may take
 PREPARE_S = 120.0
@@ -58,19 +58,19 @@ def switch(root: str, env: Mapping[str, str], *, branch: str) -> str:
 def _in_words() -> Iterator[None]:
     try:
         yield
-    except RefusedError as error:
-        raise CommitError(f"{error}. {error.cure}") from error
-    except GitError as error:
-        raise CommitError(f"git: {error}") from error
+    except errors.RefusedError as error:
+        raise errors.CommitError(f"{error}. {error.cure}") from error
+    except errors.GitError as error:
+        raise errors.CommitError(f"git: {error}") from error
 
 
 def _must_have_author(place: Worktree) -> None:
     try:
         for name in ("GIT_AUTHOR_IDENT", "GIT_COMMITTER_IDENT"):
             place.git.out("var", name)
-    except GitError as error:
+    except errors.GitError as error:
         how = "set `git config user.name` and `git config user.email`"
-        raise CommitError(f"git does not know who commits: {how}.") from error
+        raise errors.CommitError(f"git does not know who commits: {how}.") from error
 
 
 def dirty(root: str, env: Mapping[str, str], *, lists: Iterable[str] = ()) -> list[str]:
@@ -84,7 +84,9 @@ def _must_be_clean(place: Worktree, root: str, lists: Iterable[str]) -> None:
     if rows:
         more = f" and {len(rows) - SHOWN} more" if len(rows) > SHOWN else ""
         told = ", ".join(rows[:SHOWN]) + more
-        raise CommitError(f"the work tree is not clean: {told}. Commit, stash or ignore these files first.")
+        raise errors.CommitError(
+            f"the work tree is not clean: {told}. Commit, stash or ignore these files first."
+        )
 
 
 def _rows(place: Worktree, root: str, lists: Iterable[str]) -> list[tuple[str, str]]:
@@ -104,18 +106,18 @@ def _kind(row: str) -> str:
 def _checked_out(place: Worktree) -> str:
     found = place.branch
     if not found:
-        raise CommitError("HEAD is detached: switch to a branch first, or name one with --branch.")
+        raise errors.CommitError("HEAD is detached: switch to a branch first, or name one with --branch.")
     return found
 
 
 def _must_be_free(place: Worktree, branch: str) -> None:
     git = place.git
     if branch[:1] == "-" or branch == "HEAD" or git.ask("check-ref-format", HEADS + branch) is None:
-        raise CommitError(f"{line(branch, 60)!r} is no name for a branch: choose another one.")
+        raise errors.CommitError(f"{line(branch, 60)!r} is no name for a branch: choose another one.")
     if place.branch != branch and place.end_of(branch):
         taken = git.ask("for-each-ref", "--format=%(worktreepath)", HEADS + branch)
         if taken:
-            raise CommitError(f"the branch {branch} is checked out in {taken}: run it there.")
+            raise errors.CommitError(f"the branch {branch} is checked out in {taken}: run it there.")
 
 
 class Due(NamedTuple):
@@ -139,10 +141,10 @@ def catch_up(loop: LoopFiles, *, cwd: str, env: Mapping[str, str]) -> str:
         loop.make()  # the agent may have taken away what hides our own files from git
         place = Worktree(folder_for(loop.record.root, cwd), env, budget_s=BUDGET_S)
         made = _commit(place, due, branch=terms.branch)
-    except RefusedError as error:
+    except errors.RefusedError as error:
         loop.journal("commit_refused", why=str(error), **about)
         return f"ralphloop did not commit: {line(str(error), 120)}. {error.cure}"
-    except (CommitError, GitError, OSError) as error:
+    except (errors.CommitError, errors.GitError, OSError) as error:
         loop.journal("commit_failed", why=str(error), **about)
         return ""
     _note(loop, due, made=made, branch=terms.branch)
@@ -201,7 +203,7 @@ def _commit(place: Worktree, due: Sequence[Due], *, branch: str) -> dict[str, st
             if last == head or _moved(place, branch, old=head, new=last):
                 index.publish()
                 return made
-    raise CommitError(f"the branch {branch} moved meanwhile, again and again")
+    raise errors.CommitError(f"the branch {branch} moved meanwhile, again and again")
 
 
 def _must_be_in_order(place: Worktree, branch: str) -> None:
@@ -214,7 +216,7 @@ def _moved(place: Worktree, branch: str, *, old: str, new: str) -> bool:
     _must_be_in_order(place, branch)
     try:
         place.move(branch, old=old, new=new)
-    except GitError:
+    except errors.GitError:
         if place.end_of(branch) == old:
             raise
         return False

@@ -9,6 +9,7 @@ import subprocess
 import time
 from collections.abc import Mapping
 
+from ralphloop import errors
 from ralphloop.domain.prompt import line
 from ralphloop.evidence import tree
 
@@ -20,14 +21,6 @@ WORDS = (
     "-c", "core.splitIndex=false", "-c", "i18n.commitEncoding=UTF-8", "-c", "i18n.logOutputEncoding=UTF-8",
     "-c", "user.useConfigOnly=true", "-c", "advice.addEmbeddedRepo=false",
 )  # fmt: skip
-
-
-class GitError(Exception):
-    """Git said no; the message is the last thing that it said."""
-
-
-class SlowError(GitError):
-    """It did not come to an end in time."""
 
 
 class Git:
@@ -48,24 +41,24 @@ class Git:
                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
             )  # fmt: skip
         except OSError as error:
-            raise GitError(f"git cannot be started: {error}") from error
+            raise errors.GitError(f"git cannot be started: {error}") from error
         try:
             out, said = process.communicate(
                 stdin.encode("utf-8", "replace"), timeout=max(0.0, self._deadline - time.monotonic())
             )
         except subprocess.TimeoutExpired:
-            raise SlowError(f"git {words[0]} took too long") from None
+            raise errors.SlowError(f"git {words[0]} took too long") from None
         finally:
             _end(process)
         if process.returncode != 0:
-            raise GitError(_last_words(said) or f"git {words[0]} failed ({process.returncode})")
+            raise errors.GitError(_last_words(said) or f"git {words[0]} failed ({process.returncode})")
         return os.fsdecode(out).rstrip("\n")
 
     def ask(self, *words: str) -> str | None:
         """The same; None if git says no."""
         try:
             return self.out(*words)
-        except GitError:
+        except errors.GitError:
             return None
 
 

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
+from ralphloop import errors
 from ralphloop.domain import jsontext
 from ralphloop.evidence.globs import matching
 from ralphloop.evidence.tree import digest_of
@@ -22,13 +23,6 @@ class Touched(NamedTuple):
     path: str
     what: str
     restored: bool
-
-
-class ChangedError(OSError):
-    """A file changed after it was looked at."""
-
-    def __init__(self) -> None:
-        super().__init__("a protected file changed while it was looked at; try again")
 
 
 class Protected:
@@ -79,7 +73,7 @@ class Protected:
         globs = list(patterns)
         found = self.snapshot(globs)
         if seen is not None and found != seen:
-            raise ChangedError
+            raise errors.ProtectedChangedError
         kept = {path: [digest, self._keep(path, digest), self._size(path)] for path, digest in found.items()}
         self._known = {"patterns": globs, "files": kept}
         files.make_folder(self._loop.kept)
@@ -156,7 +150,7 @@ class Protected:
                 files.write_bytes(copy, file.read())
         if digest_of(copy) != _content(digest):
             os.unlink(copy)
-            raise ChangedError
+            raise errors.ProtectedChangedError
         return stat.st_mode & 0o777
 
     def _copy(self, digest: str) -> str:
@@ -230,5 +224,5 @@ def pin(loop: LoopFiles, folder: str) -> int:
     protected, patterns = Protected(loop, folder), patterns_of(loop)
     try:
         return protected.pin(patterns)
-    except ChangedError:
+    except errors.ProtectedChangedError:
         return protected.pin(patterns)

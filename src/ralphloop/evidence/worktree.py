@@ -9,8 +9,9 @@ import tempfile
 import time
 from collections.abc import Mapping
 
+from ralphloop import errors
 from ralphloop.domain.prompt import line
-from ralphloop.evidence.git import Git, GitError, SlowError
+from ralphloop.evidence.git import Git
 
 HEADS = "refs/heads/"
 SPARE = "ralphloop-index-"
@@ -26,26 +27,14 @@ UNDER_WAY = {
 }
 
 
-class CommitError(Exception):
-    """No commit can be made; the message says why, and to a person what to do."""
-
-
-class RefusedError(CommitError):
-    """The work tree is not as it must be, which who works in it can put right: `cure` says how."""
-
-    def __init__(self, why: str, cure: str) -> None:
-        super().__init__(why)
-        self.cure = cure
-
-
 class Worktree:
     """All of the work tree that a folder lies in, not only the folder."""
 
     def __init__(self, folder: str, env: Mapping[str, str], *, budget_s: float) -> None:
         try:
             self.top = Git(folder, env, budget_s=budget_s).out("rev-parse", "--show-toplevel")
-        except GitError as error:
-            raise CommitError(f"{folder} is in no git work tree ({error})") from error
+        except errors.GitError as error:
+            raise errors.CommitError(f"{folder} is in no git work tree ({error})") from error
         self.git = Git(self.top, env, budget_s=budget_s)
         self.git_folder = self.git.out("rev-parse", "--absolute-git-dir")
 
@@ -59,16 +48,16 @@ class Worktree:
         """Nothing that somebody has begun here is unfinished."""
         for name, (what, how) in UNDER_WAY.items():
             if os.path.exists(os.path.join(self.git_folder, name)):
-                raise RefusedError(f"{what} is under way", f"Finish it, or end it with {how}.")
+                raise errors.RefusedError(f"{what} is under way", f"Finish it, or end it with {how}.")
         if self.git.ask("ls-files", "--unmerged"):
-            raise RefusedError("there are unmerged files", "Resolve them, and `git add` them.")
+            raise errors.RefusedError("there are unmerged files", "Resolve them, and `git add` them.")
 
     def must_be_on(self, branch: str) -> None:
         at = self.branch
         if at != branch:
             where = f"the work tree is on `{line(at, 60)}`" if at else "HEAD is detached"
             cure = f"Switch back to `{line(branch, 60)}`, and leave commits and branches to ralphloop."
-            raise RefusedError(where, cure)
+            raise errors.RefusedError(where, cure)
 
     def end_of(self, branch: str) -> str:
         """The branch's last commit; empty before the first one."""
@@ -113,10 +102,10 @@ class Index:
         """The tree of everything that is not ignored."""
         try:
             self._place.git.out("add", "--all", index=self._path)
-        except SlowError:
+        except errors.SlowError:
             raise
-        except GitError as error:
-            raise RefusedError(f"not all files can be added ({error})", "Put that right.") from error
+        except errors.GitError as error:
+            raise errors.RefusedError(f"not all files can be added ({error})", "Put that right.") from error
         return self._place.git.out("write-tree", index=self._path)
 
     def publish(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from ralphloop import system as os
 from ralphloop.domain.model import FEATURES
-from ralphloop.hook import claim, find
+from ralphloop.engine import claim, find
 from ralphloop.store import approvals, files, shelf
 from ralphloop.store.loop import LoopFiles
 from ralphloop.tasklists.registry import TRUTH, own_file
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing import Any, Mapping
 
     from ralphloop.domain.model import StopEvent
-    from ralphloop.hook.find import Call
+    from ralphloop.engine.find import Call
     from ralphloop.store.shelf import Record, Shelf
     from ralphloop.tasklists.source import Source
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ralphloop import system as os
 from ralphloop.domain import jsontext
-from ralphloop.hook import claim, history, transcript
+from ralphloop.engine import claim, history, transcript
 from ralphloop.tasklists.registry import own_file
 
 TYPE_CHECKING = False

@@ -6,8 +6,8 @@ import sys
 
 from ralphloop import system as os
 from ralphloop.domain.model import LAYOUTS
+from ralphloop.engine.find import Call
 from ralphloop.hook import wire
-from ralphloop.hook.find import Call
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

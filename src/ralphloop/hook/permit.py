@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from ralphloop import system as os
-from ralphloop.hook import find, shell, wire
-from ralphloop.hook.words import own_script
+from ralphloop.engine import find, shell
+from ralphloop.engine.words import own_script
+from ralphloop.hook import wire
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

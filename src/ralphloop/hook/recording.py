@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import time
 
+from ralphloop import errors
 from ralphloop.domain.jsontext import render
+from ralphloop.engine.words import command
 from ralphloop.hook import excerpt
 from ralphloop.hook.belongings import Belongings
-from ralphloop.hook.words import command
 from ralphloop.store import files, records, shelf
-from ralphloop.store.lock import BusyError
 from ralphloop.store.loop import LoopFiles, iso
 from ralphloop.tasklists.registry import TRUTH
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from ralphloop.domain.answer import Decision
     from ralphloop.domain.model import StopEvent
+    from ralphloop.engine.find import Call
     from ralphloop.evidence.prove import Prover
-    from ralphloop.hook.find import Call
     from ralphloop.store.shelf import Record, Shelf
 
 FORMAT = 1
@@ -175,7 +175,7 @@ class Tape:
     def _try(self, work: Callable[[], None]) -> None:
         try:
             work()
-        except BusyError:
+        except errors.BusyError:
             self._trouble = "others keep writing records"
         except Exception as error:  # the answer must not depend on this
             self._trouble = "%s: %s" % (type(error).__name__, error)

@@ -1,32 +1,20 @@
-"""The events around a loop's stops: a session begins, is asked something, breaks off, ends."""
+"""The events around a loop's stops as the client tells them, and the answers as it takes them."""
 
 from __future__ import annotations
 
-import time
-
-from ralphloop.domain import prompt
-from ralphloop.domain.model import APPROVE, ENDED, EXECUTION, FAILED, INTERRUPTED, RATE_LIMITED
-from ralphloop.hook import claim, find, history, transcript, wire
-from ralphloop.hook.announce import announce
-from ralphloop.hook.reset import instant
-from ralphloop.hook.words import words_for
-from ralphloop.store import arming, shelf, tasks
-from ralphloop.store.lock import BusyError
-from ralphloop.store.loop import LoopFiles, iso
-from ralphloop.store.shelf import Shelf
-from ralphloop.tasklists.registry import own_file
+from ralphloop import errors
+from ralphloop.engine import session
+from ralphloop.hook import wire
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Mapping, Optional
+    from typing import Any, Mapping
 
-    from ralphloop.domain.model import LoopState, StopEvent
-
-BEGINNINGS = ("startup", "clear")
-RUN = "RALPHLOOP_RUN"  # set for sessions whose prompt a supervisor sends
+    from ralphloop.domain.model import StopEvent
+    from ralphloop.engine.find import Call
 
 
-def respond(name: str, payload: Mapping[str, Any], call: find.Call) -> str:
+def respond(name: str, payload: Mapping[str, Any], call: Call) -> str:
     if wire.is_subagent(payload) or wire.is_foreign(payload, call.env):
         return ""
     event = wire.stop_event(payload, cwd=call.cwd)
@@ -34,187 +22,35 @@ def respond(name: str, payload: Mapping[str, Any], call: find.Call) -> str:
         return ""
     try:
         return _HANDLERS[name](payload, event, call)
-    except (OSError, BusyError):
+    except (OSError, errors.BusyError):
         return ""
 
 
-def _session_start(payload: Mapping[str, Any], event: StopEvent, call: find.Call) -> str:
-    source = payload.get("source")
-    mine = find.held(event, call)
-    if mine is None:
-        return _bind(event, call, begun=iso(time.time())) if source in BEGINNINGS else ""
-    state = mine.load()
-    if state is None or not call.serves(mine) or not _speaks(state, call):
-        return ""
-    if source == "compact" and state.live:
-        return _put_task_back(mine, state, event, call)
-    if source == "resume" and not state.live:
-        return wire.notice(_resume_text(mine, state, call))
+def _session_start(payload: Mapping[str, Any], event: StopEvent, call: Call) -> str:
+    source = wire.text(payload, "source")
+    told = session.begins(event, call, source=source)
+    if told and source == session.COMPACT:
+        return wire.context("SessionStart", told)
+    return _notice(told)
+
+
+def _session_end(payload: Mapping[str, Any], event: StopEvent, call: Call) -> str:
+    session.ends(event, call, reason=wire.text(payload, "reason") or "other")
     return ""
 
 
-def _speaks(state: LoopState, call: find.Call) -> bool:
-    return state.served[1:] in ([], [call.registration])
+def _prompt_submit(payload: Mapping[str, Any], event: StopEvent, call: Call) -> str:
+    return _notice(session.asked(event, call, typed=wire.text(payload, "prompt")))
 
 
-def _bind(event: StopEvent, call: find.Call, *, begun: str, asked: str = "") -> str:
-    found = claim.waiting(event, call, begun=begun, asked=asked)
-    loop = arming.bind(found[1], found[0], session=event.session or "") if found else None
-    if loop is not None:
-        told = "ralphloop %s: this session now owns the loop." % loop.record.name
-        waits = (
-            " Its checks are not approved: `%s` shows them." % APPROVE[loop.record.layout]
-            if loop.record.unapproved
-            else ""
-        )
-        return wire.notice(told + waits)
-    names = [record.name for _, record in claim.armed(event.cwd, call)]
-    if len(names) > 1 and not asked:
-        told = "ralphloop: several loops wait for a session (%s); the one whose prompt you send is bound."
-        return wire.notice(told % ", ".join(names))
-    return ""
+def _stop_failure(payload: Mapping[str, Any], event: StopEvent, call: Call) -> str:
+    kind, details = wire.text(payload, "error"), wire.text(payload, "error_details")
+    told = session.breaks_off(event, call, kind=kind, details=details)
+    return wire.Wake(wire.clean(told)) if told else ""
 
 
-def _put_task_back(loop: LoopFiles, state: LoopState, event: StopEvent, call: find.Call) -> str:
-    """After a compaction the prompt survives only in a summary: say again what the task is."""
-    with loop.lock():
-        reading = tasks.read_work(loop, state, now=time.time())
-        work = reading.work
-        loop.save(state)
-        loop.journal("compact", session=event.session, task=state.current)
-    if work is None or not work.next or work.phase != EXECUTION:
-        return ""
-    limit = int(loop.record.limits.iterations)
-    words = words_for(loop, event.cwd, call.env)
-    told = prompt.continuation(state, work, limit=limit, words=words, notes=reading.notes)
-    return wire.context("SessionStart", told)
-
-
-def _resume_text(loop: LoopFiles, state: LoopState, call: find.Call) -> str:
-    how = "`%s` goes on." % words_for(loop, call.cwd, call.env).how("resume")
-    return prompt.said(state, "%s (%s). %s" % (state.state, state.outcome, how))
-
-
-def _session_end(payload: Mapping[str, Any], event: StopEvent, call: find.Call) -> str:
-    loop = find.owned(event, call)
-    if loop is None:
-        return ""
-    reason = wire.text(payload, "reason") or "other"
-    if loop.record.supervision is not None:
-        loop.journal("session_over", session=event.session, reason=reason)  # the supervisor judges
-        return ""
-    with loop.lock():
-        state = loop.load()
-        if state is not None and state.wake:  # the client would wake whatever session it has then
-            state.wake = ""
-            loop.save(state)
-        if state is not None and state.live:
-            outcome, detail, state.resume_at = _last_words(state, event)
-            arming.pause(loop, state, outcome=outcome, detail=detail or "the session ended (%s)" % reason)
-            loop.journal("session_end", session=event.session, reason=reason, outcome=outcome)
-    return ""
-
-
-def _last_words(state: LoopState, event: StopEvent) -> tuple[str, str, Optional[float]]:
-    """How the session's last turn ended; in print mode the client may exit before StopFailure runs."""
-    turn = transcript.read_turn(event.transcript, start=state.transcript_end, since=state.since)
-    if turn.broken_off == RATE_LIMITED:
-        return RATE_LIMITED, turn.detail, turn.resume_at
-    return INTERRUPTED, "", None
-
-
-def _prompt_submit(payload: Mapping[str, Any], event: StopEvent, call: find.Call) -> str:
-    typed = wire.text(payload, "prompt")
-    mine = find.held(event, call)
-    if typed.startswith("/") and typed.split()[0] in [APPROVE[name] for name in call.layouts]:
-        return _approve(mine, typed, event, call)
-    if mine is not None:
-        return _after_interrupt(mine, typed, event, call) if call.serves(mine) else ""
-    return _bind(event, call, begun=history.opening(event.transcript)[0], asked=typed)
-
-
-def _after_interrupt(loop: LoopFiles, typed: str, event: StopEvent, call: find.Call) -> str:
-    """Esc runs no hook: the next message is the first chance to say that the loop rests. And who sends one
-    goes on without being woken."""
-    with loop.lock():
-        state = loop.load()
-        if state is not None and state.wake and not wire.is_news(typed):
-            state.wake = ""
-            loop.save(state)
-        if state is None or not state.live or not _speaks(state, call):
-            return ""
-        turn = transcript.read_turn(event.transcript, start=state.transcript_end, since=state.since)
-        if turn.broken_off != INTERRUPTED:
-            return ""
-        state.transcript_end, state.pending = turn.end, ""
-        arming.pause(loop, state, outcome=INTERRUPTED, detail="interrupted by the person")
-        loop.journal("interrupted", session=event.session, outcome=INTERRUPTED)
-    return wire.notice(_resume_text(loop, state, call))
-
-
-def _approve(mine: Optional[LoopFiles], typed: str, event: StopEvent, call: find.Call) -> str:
-    """The person allows the checks that they were shown, by the digest of those commands."""
-    from ralphloop.hook.checks import approve_typed
-
-    if call.env.get(RUN):
-        return wire.notice("ralphloop: nobody types in this session; approve in a terminal of your own.")
-    if history.was_scheduled(event.transcript, typed.split()[0]):
-        told = "the agent scheduled such a prompt, so what is typed in this session approves nothing"
-        return wire.notice("ralphloop: %s; run `ralphloop approve` in a terminal of your own." % told)
-    loops = [loop for loop in ([mine] if mine is not None else _loops(event, call)) if call.serves(loop)]
-    held = [own_file(loop.record) for loop in loops]
-    lists = [source for source in claim.sources(event.cwd, call) if own_file(source) not in held]
-    said = [*typed.split(), ""][1]
-    return wire.notice("ralphloop: " + approve_typed(loops, lists if mine is None else [], said, call.env))
-
-
-def _loops(event: StopEvent, call: find.Call) -> list[LoopFiles]:
-    """The loops that are under way here, whoever owns them."""
-    return [
-        LoopFiles(record, here)
-        for here in [Shelf(root, call.env) for root in find.roots(event.cwd, call.env)]
-        for kind in (shelf.OWNED, shelf.ARMED)
-        for record in here.records(kind)
-    ]
-
-
-def _stop_failure(payload: Mapping[str, Any], event: StopEvent, call: find.Call) -> str:
-    """An API error ended the turn instead of a stop (2.1.325)."""
-    loop = find.owned(event, call)
-    if loop is None:
-        return ""
-    from ralphloop.hook import wake
-
-    said = " ".join(filter(None, (wire.text(payload, "error_details"), event.reply)))
-    failure = wake.Failure(wire.text(payload, "error"), said)
-    if loop.record.supervision is not None:
-        loop.journal("stop_failure", session=event.session, detail=failure.detail)
-        return ""  # the supervisor judges
-    with loop.lock():
-        state = loop.load()
-        if state is None or not _is_broken_off(state, event, call):
-            return ""
-        state.pending, state.wake = "", ""
-        waits = wake.begin(loop, state, failure, event=event, call=call)
-        if waits or wake.outcome(failure, state) == RATE_LIMITED:
-            state.resume_at = state.resume_at if waits else instant(said)
-            arming.pause(loop, state, outcome=RATE_LIMITED, detail=failure.detail)
-        else:
-            state.state, state.outcome, state.detail = ENDED, FAILED, failure.detail
-            loop.rest(state)
-        loop.journal("stop_failure", outcome=state.outcome, detail=failure.detail, resume_at=state.resume_at)
-    announce(loop, state, call.env)
-    return wake.wait(loop, state, event=event, call=call) if waits else ""
-
-
-def _is_broken_off(state: LoopState, event: StopEvent, call: find.Call) -> bool:
-    """Whether this error is the loop's, and this registration's to note. A print run may be over before its
-    error is told; in a terminal the person may have tried again before a limit was over."""
-    key = event.prompt or event.session or ""
-    if state.served[:1] == [key] and state.served[1:] != [call.registration]:
-        return False
-    state.served = [key, call.registration]
-    return state.live or state.outcome == (RATE_LIMITED if wire.is_attended(call.env) else INTERRUPTED)
+def _notice(told: str) -> str:
+    return wire.notice(told) if told else ""
 
 
 _HANDLERS = {

@@ -21,7 +21,8 @@ from ralphloop.domain.model import (
     WAITING,
 )
 from ralphloop.domain.plain import UNSAFE
-from ralphloop.hook import find, wire
+from ralphloop.engine import find
+from ralphloop.hook import wire
 from ralphloop.store import shelf, tasks, waker
 from ralphloop.store.loop import LoopFiles
 from ralphloop.store.shelf import Shelf
@@ -134,7 +135,7 @@ def _approval(loop: LoopFiles, state: LoopState, work: Optional[Worklist]) -> st
     held = work is not None and work.claimed > 0
     if state.outcome in FINAL or not (loop.record.unapproved or held):
         return ""
-    from ralphloop.hook.checks import waiting
+    from ralphloop.engine.checks import waiting
 
     count, digest = waiting(loop)
     told = "%d check waits" % count if count == 1 else "%d checks wait" % count

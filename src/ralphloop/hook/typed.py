@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import time
 
-from ralphloop.hook import history, wire
+from ralphloop.engine import history
+from ralphloop.hook import wire
 from ralphloop.store import shelf, typed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Mapping
 
-    from ralphloop.hook.find import Call
+    from ralphloop.engine.find import Call
 
 SKILL = "Skill"  # the tool by which a model calls what a person types
 
@@ -36,7 +37,7 @@ def keep(payload: Mapping[str, Any], call: Call) -> str:
 
 def _is_persons(payload: Mapping[str, Any], name: str, call: Call) -> bool:
     """Whether a person typed it: the agent's schedules and the clients that it starts look the same."""
-    from ralphloop.hook.checks import has_person
+    from ralphloop.engine.checks import has_person
 
     scheduled = history.was_scheduled(wire.path(payload, "transcript_path"), "/" + name)
     return not scheduled and has_person(call.env)

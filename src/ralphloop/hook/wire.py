@@ -55,16 +55,6 @@ def is_check(env: Mapping[str, str]) -> bool:
     return bool(env.get("RALPHLOOP_CHECK"))
 
 
-def is_attended(env: Mapping[str, str]) -> bool:
-    """Whether a person can type in this session."""
-    return env.get("CLAUDE_CODE_SESSION_ATTENDED") == "1"
-
-
-def is_news(typed: str) -> bool:
-    """Whether a prompt is the client's own, about what went on in the background."""
-    return typed.startswith("<task-notification>")
-
-
 def _is_session(value: str) -> bool:
     """Whether a loop can be kept under this id; one that is there but no id belongs to nobody."""
     return bool(value and shelf.file_name(value))

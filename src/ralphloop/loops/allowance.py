@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ralphloop.cli.errors import UserError
 from ralphloop.config import Config
 from ralphloop.domain.limits import duration
 from ralphloop.domain.model import UNLIMITED, Limits
+from ralphloop.errors import UserError
 
 # name of a limit -> the setting that gives it
 SETTINGS = {

@@ -7,17 +7,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ralphloop.cli.errors import UserError
 from ralphloop.domain.ledger import name_tasks
 from ralphloop.domain.model import Task
 from ralphloop.domain.survey import survey
 from ralphloop.domain.worklist import Worklist
+from ralphloop.engine import amendment
+from ralphloop.errors import BusyError, UserError
 from ralphloop.loops.place import must_go_on
 from ralphloop.store import tasks
-from ralphloop.store.lock import BusyError
 from ralphloop.store.loop import LoopFiles
 from ralphloop.tasklists.registry import own_file
-from ralphloop.views.state import state_of
 
 WAIT_S = 3.0  # a stop takes less
 
@@ -25,7 +24,7 @@ WAIT_S = 3.0  # a stop takes less
 class Book:
     def __init__(self, loop: LoopFiles, *, final: bool = False) -> None:
         self.loop = loop
-        self.state = state_of(loop)
+        self.state = loop.state()
         self.ledger = loop.load_ledger()
         if not final:
             must_go_on(loop, self.state)
@@ -57,11 +56,7 @@ class Book:
         return survey(self.tasks, self.ledger)
 
     def save(self, event: str, **facts: Any) -> None:
-        """State first: it says that the ledger changed, and a cached reading of the list is void."""
-        self.state.ledger += 1
-        self.loop.save(self.state)
-        self.loop.save_ledger(self.ledger)
-        self.loop.journal(event, **facts)
+        amendment.save(self.loop, self.state, self.ledger, event, **facts)
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from ralphloop.agents.registration import Settings
 from ralphloop.agents.settings import CAP, CAP_NAME
 from ralphloop.domain.limits import CLIENT_CAP
-from ralphloop.hook.words import client_cap
+from ralphloop.engine.words import client_cap
 
 # The client's own number lies above our limit on continuations without progress; a lower one may not. Only
 # quick mode may go on for longer without a tool call; there the client's end is told and can be resumed.

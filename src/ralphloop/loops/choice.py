@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 
-from ralphloop.cli.errors import UserError
 from ralphloop.domain.model import LAYOUTS
-from ralphloop.hook import claim, find
+from ralphloop.engine import claim, find
+from ralphloop.errors import UserError
 from ralphloop.loops.place import Here
 from ralphloop.store import files, tasks
 from ralphloop.tasklists.registry import own_file

@@ -7,7 +7,7 @@ import os
 import time
 from typing import Any
 
-from ralphloop.cli.errors import UserError
+from ralphloop.errors import UserError
 from ralphloop.loops import exit_code
 from ralphloop.loops.person import require_person
 from ralphloop.loops.place import Here, pick

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from ralphloop.agents.presence import agent_in
-from ralphloop.cli.errors import UnapprovedError, UserError
 from ralphloop.domain.model import APPROVE, NEEDS_APPROVAL, PAUSED, TaskList
+from ralphloop.errors import ProtectedChangedError, UnapprovedError, UserError
 from ralphloop.evidence import approval, protect
 from ralphloop.loops.book import locked
 from ralphloop.loops.choice import choose
@@ -20,7 +20,6 @@ from ralphloop.store.loop import LoopFiles
 from ralphloop.store.shelf import Record, Shelf
 from ralphloop.tasklists.registry import own_file
 from ralphloop.tasklists.source import Source
-from ralphloop.views.state import state_of
 
 YES, TERMINAL = "--yes", "terminal"  # how the person said it, as the journal has it
 
@@ -94,11 +93,11 @@ def approve(place: Here, change: Change, *, by: str = TERMINAL) -> Result:
     try:
         with locked(loop):
             if _change(source, here, loop) != change:
-                raise protect.ChangedError
+                raise ProtectedChangedError
             patterns = protect.patterns_in(source.layout, change.texts)
             protect.Protected(loop, source.root).pin(patterns, seen=change.files)
             approval.approve(loop, change.commands, by=by, adopt=change.texts)
-    except protect.ChangedError:
+    except ProtectedChangedError:
         raise UserError("something changed while you looked; run `ralphloop approve` again.") from None
     return change.result(approved=True)
 
@@ -155,7 +154,7 @@ def _loop(place: Here, name: str | None) -> LoopFiles | None:
     if not running and (name is None or all(name != loop.record.name for loop in place.loops(shelf.ENDED))):
         return None
     loop = pick(place, name)
-    must_go_on(loop, state_of(loop))
+    must_go_on(loop, loop.state())
     return loop
 
 
@@ -169,7 +168,7 @@ def _change(source: Source | Record, here: Shelf, loop: LoopFiles | None) -> Cha
         return Change(source.name, None, source, texts, [], commands, [], {})
     protected = protect.Protected(loop, source.root)
     seen = protected.snapshot(protect.patterns_in(source.layout, texts))
-    waits = loop.record.unapproved or state_of(loop).outcome == NEEDS_APPROVAL
+    waits = loop.record.unapproved or loop.state().outcome == NEEDS_APPROVAL
     differing, is_half = protected.differing(), waits and not commands
     return Change(source.name, loop, source, texts, _diff(loop, texts), commands, differing, seen, is_half)
 
@@ -187,7 +186,7 @@ def _diff(loop: LoopFiles, texts: dict[str, str | None]) -> list[str]:
 def _what_next(name: str, loop: LoopFiles | None) -> str:
     if loop is None:
         return f"`ralphloop start {name}` begins the loop."
-    state = state_of(loop)
+    state = loop.state()
     if state.live and state.owner:
         return f"{name} goes on: send its session any message if it waits."
     if state.state == PAUSED:

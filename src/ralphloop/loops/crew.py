@@ -8,14 +8,13 @@ import os
 import subprocess
 import sys
 
-from ralphloop.cli.errors import UserError
 from ralphloop.cli.supervise import READY
+from ralphloop.errors import BusyError, UserError
 from ralphloop.loops.place import Here
 from ralphloop.loops.setup import PACKAGE
 from ralphloop.runner.agent_process import end_strays
 from ralphloop.runner.terms import Terms
 from ralphloop.store import files, supervisor
-from ralphloop.store.lock import BusyError
 from ralphloop.store.loop import LoopFiles
 
 LOG = "run.log"  # in the loop's folder: what the supervisor itself could not cope with

@@ -6,8 +6,8 @@ import json
 import re
 from typing import Any, NamedTuple
 
-from ralphloop.cli.errors import UserError
 from ralphloop.domain import jsontext
+from ralphloop.errors import UserError
 from ralphloop.tasklists import boxes, features, markdown
 from ralphloop.tasklists.markdown import Line
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ralphloop.cli.errors import UserError
 from ralphloop.domain.prompt import line
+from ralphloop.errors import UserError
 from ralphloop.evidence import record
 from ralphloop.loops.place import Here, pick
 from ralphloop.loops.result import Result

@@ -6,13 +6,13 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from ralphloop.cli.errors import UserError
 from ralphloop.domain.answer import Decision, Need
 from ralphloop.domain.model import FINAL_RUN, LAYOUTS, StopEvent
+from ralphloop.engine import claim, find
+from ralphloop.engine.stop import Stop, loop_of
+from ralphloop.errors import UserError
 from ralphloop.evidence.prove import is_due
-from ralphloop.hook import claim, find, wire
-from ralphloop.hook.answer import loop_of
-from ralphloop.hook.stop import Stop
+from ralphloop.hook import wire
 from ralphloop.loops.place import UNDER_WAY, Here
 from ralphloop.loops.result import Result
 from ralphloop.store import tasks

@@ -8,9 +8,9 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from ralphloop.cli.errors import UserError
 from ralphloop.domain import jsontext
 from ralphloop.domain.model import ENDED, FINAL
+from ralphloop.errors import UserError
 from ralphloop.loops.place import UNDER_WAY, Here, pick
 from ralphloop.store import shelf, tasks
 from ralphloop.store.loop import JOURNAL, LoopFiles

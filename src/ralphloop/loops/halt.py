@@ -5,21 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ralphloop.agents.presence import agent_in
-from ralphloop.cli.errors import UserError
 from ralphloop.domain.model import CANCELLED, COMPLETE, ENDED, INTERRUPTED, PAUSED, LoopState
+from ralphloop.errors import BusyError, UserError
 from ralphloop.loops.book import WAIT_S, locked
 from ralphloop.loops.place import Here, pick
 from ralphloop.loops.result import Result
 from ralphloop.store import arming, supervisor, tasks
-from ralphloop.store.lock import BusyError
 from ralphloop.store.loop import CANCEL, PAUSE, PERSON, LoopFiles, obey
-from ralphloop.views.state import state_of
 
 
 def pause(place: Here, name: str | None = None) -> Result:
     """Let the agent stop at the end of its turn, until somebody resumes the loop."""
     loop = pick(place, name)
-    name, state = loop.record.name, state_of(loop)
+    name, state = loop.record.name, loop.state()
     is_driven = supervisor.is_held(loop)
     again = f"ralphloop {'resume' if loop.record.supervision is None or is_driven else 'run'} {name}"
     if state.state == ENDED:
@@ -37,7 +35,7 @@ def pause(place: Here, name: str | None = None) -> Result:
 def cancel(place: Here, name: str | None = None) -> Result:
     """End the loop for good; its task list stays."""
     loop = pick(place, name)
-    name, state = loop.record.name, state_of(loop)
+    name, state = loop.record.name, loop.state()
     if state.state == ENDED and state.outcome in (CANCELLED, COMPLETE):
         _lay_to_rest(loop)
         return _result(loop, f"{name} is {state.outcome} already; nothing to cancel.")
@@ -62,7 +60,7 @@ def halt(
     who = ask_for(loop, request, place)
     try:
         with loop.lock(wait_s=WAIT_S):
-            state = state_of(loop)
+            state = loop.state()
             if not is_late(state):
                 obey(state, request, who)
             tasks.show_now(loop, state)
@@ -84,10 +82,10 @@ def _lay_to_rest(loop: LoopFiles) -> None:
     """A loop whose end was killed half-way, or found the project busy, still has its record."""
     if any(record.id == loop.record.id for record in arming.under_way(loop.shelf)):
         with locked(loop):
-            loop.rest(state_of(loop))
+            loop.rest(loop.state())
 
 
 def _result(loop: LoopFiles, told: str) -> Result:
-    state = state_of(loop)
+    state = loop.state()
     facts = {"id": loop.record.id, "name": loop.record.name, "state": state.state, "outcome": state.outcome}
     return Result({**facts, "requested": loop.request() or None}, (told,))

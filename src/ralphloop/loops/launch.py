@@ -8,15 +8,14 @@ import time
 
 from ralphloop.agents import claude
 from ralphloop.agents.presence import agent_in
-from ralphloop.cli.errors import UserError
 from ralphloop.domain import prompt
 from ralphloop.domain.model import CANCELLED, ENDED
-from ralphloop.hook.words import words_for
+from ralphloop.engine.words import words_for
+from ralphloop.errors import UserError
 from ralphloop.loops.place import Here, pick
 from ralphloop.loops.setup import PACKAGE, look
 from ralphloop.store import files, tasks
 from ralphloop.store.loop import LoopFiles
-from ralphloop.views.state import state_of
 
 INTRODUCTION = "The loop's prompt:"  # a file of the project must not be taken for a command that was typed
 
@@ -46,7 +45,7 @@ def words(place: Here, loop_id: str, *, permission_mode: str = "") -> list[str]:
 def failed(place: Here, loop_id: str, error: OSError) -> UserError:
     """The client did not start: the loop is over, and this is what to say."""
     loop = pick(place, loop_id)
-    state = state_of(loop)
+    state = loop.state()
     state.state, state.outcome, state.detail = ENDED, CANCELLED, "the client did not start"
     loop.rest(state)
     again = f"`ralphloop start {loop.record.name} --launch`"
@@ -64,7 +63,7 @@ def first_prompt(loop: LoopFiles, place: Here) -> str:
         if len(text.encode("utf-8", "surrogateescape")) > claude.PROMPT_MAX:
             return f"Read {path} and do what it says."
         return f"{INTRODUCTION}\n\n{text}" if text.lstrip().startswith("/") else text
-    state = state_of(loop)
+    state = loop.state()
     words = words_for(loop, place.cwd, place.env)
     work = tasks.read_work(loop, state, now=time.time()).work
     if work is not None and work.phase != "execution":

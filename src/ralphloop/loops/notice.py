@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 
-from ralphloop.cli.errors import UserError
+from ralphloop import config
 from ralphloop.config import Config, user_file
+from ralphloop.errors import UserError
 from ralphloop.loops.place import Here, pick
 from ralphloop.loops.result import Result, Tell, quiet
-from ralphloop.loops.settings import loaded
 from ralphloop.notify import message, send
 from ralphloop.notify.message import Message
-from ralphloop.views.state import state_of
 
 KINDS = tuple(message.TOLD)
 
@@ -26,7 +25,7 @@ def notify(place: Here, name: str | None = None, *, told: Tell = quiet) -> Resul
     """Tell where a loop stands now, as its end would."""
     loop = pick(place, name)
     settings = _switched_on(place, loop.record.root, told)
-    state = state_of(loop)
+    state = loop.state()
     about = send.about_loop(loop, state.outcome) if state.outcome else None
     if about is None:
         how = f"{loop.record.name} is {state.outcome or state.state}, which nobody is told of"
@@ -47,7 +46,7 @@ def _sent(place: Here, root: str, about: Message, *, settings: Config) -> Result
 
 
 def _switched_on(place: Here, root: str, told: Tell) -> Config:
-    settings = loaded(root, place.env)
+    settings = config.load(root, place.env)
     for warning in settings.warnings:
         told(warning)
     if not settings.get("notify"):

@@ -7,13 +7,14 @@ import uuid
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from ralphloop.cli.errors import UserError
+from ralphloop import config
 from ralphloop.domain.ledger import Ledger, name_tasks
 from ralphloop.domain.model import APPROVE, CANCELLED, ENDED, FEATURES, LoopState, TaskList
 from ralphloop.domain.prompt import line
 from ralphloop.domain.supervision import Supervision
 from ralphloop.domain.survey import survey
 from ralphloop.domain.worklist import Worklist
+from ralphloop.errors import TakenError, UserError
 from ralphloop.evidence import protect
 from ralphloop.evidence.approval import digest, waiting
 from ralphloop.loops import allowance, interpreter, launch, precheck, terms
@@ -21,13 +22,11 @@ from ralphloop.loops.choice import choose
 from ralphloop.loops.consent import Approval, allowed_now
 from ralphloop.loops.place import Here
 from ralphloop.loops.result import Result
-from ralphloop.loops.settings import loaded
 from ralphloop.store import arming, shelf, tasks
 from ralphloop.store.loop import LoopFiles
 from ralphloop.store.shelf import Record, Shelf
 from ralphloop.tasklists.registry import own_file
 from ralphloop.tasklists.source import Source
-from ralphloop.views.state import state_of
 
 
 class Wish(NamedTuple):
@@ -86,7 +85,7 @@ def arm(place: Here, source: Source, *, wish: Wish) -> Armed:
         loop.journal("approve", commands=allowed, by=wish.approval.by)
     protected = _pin_protected(loop)
     if source.layout == FEATURES:
-        tasks.show_now(loop, state_of(loop))
+        tasks.show_now(loop, loop.state())
     return Armed(loop, listed, begun.checks, protected, unprotected)
 
 
@@ -106,7 +105,7 @@ def ready(
 ) -> Ready:
     """Look whether a loop over this list can begin; an error says why not. Limits that are not given are
     those of the settings."""
-    settings = loaded(source.root, place.env)
+    settings = config.load(source.root, place.env)
     is_free(place, source, session)
     checks = precheck.require(place, source, launching=launching)
     before, limits = terms.of_loop_before(
@@ -189,7 +188,7 @@ def _arm(place: Here, source: Source, *, ready: Ready, continue_with: str) -> Lo
             continue_with=continue_with,
             started=True,
         )
-    except arming.TakenError as error:
+    except TakenError as error:
         raise _taken(source, error.record) from None
 
 
@@ -197,7 +196,7 @@ def _pin_protected(loop: LoopFiles) -> int:
     try:
         return protect.pin(loop, loop.record.root)
     except OSError as error:
-        state = state_of(loop)
+        state = loop.state()
         state.state, state.outcome, state.detail = ENDED, CANCELLED, "the protected files cannot be kept"
         loop.rest(state)
         raise UserError(f"the protected files cannot be kept, and nothing started: {error}.") from None
@@ -210,7 +209,7 @@ def _done(listed: TaskList) -> int:
 def tell(armed: Armed, *, binding: str = "") -> list[str]:
     """What there is to say about a loop that has begun; how it binds, as seen from the folder `binding`."""
     loop, listed = armed.loop, armed.listed
-    record, state = loop.record, state_of(loop)
+    record, state = loop.record, loop.state()
     told = [f"Loop {record.id}: {_done(listed)}/{len(listed.tasks)} done, {allowance.told(record.limits)}."]
     told += [_binding(record, state, cwd=binding)] if binding else []
     bare = [task.id or task.title for task in listed.tasks if not task.verify and not task.done]
@@ -244,7 +243,7 @@ def _binding(record: Record, state: LoopState, *, cwd: str) -> str:
 
 def _facts(armed: Armed) -> dict[str, object]:
     loop, listed = armed.loop, armed.listed
-    record, state = loop.record, state_of(loop)
+    record, state = loop.record, loop.state()
     return {
         "id": record.id,
         "name": record.name,

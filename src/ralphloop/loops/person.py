@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ralphloop.agents.presence import agent_in
-from ralphloop.cli.errors import UserError
+from ralphloop.errors import UserError
 
 
 def require_person(env: Mapping[str, str], what: str) -> None:

@@ -5,15 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-from ralphloop.cli.errors import UserError
 from ralphloop.domain.model import FINAL, LAYOUTS, LoopState
-from ralphloop.hook import find
+from ralphloop.engine import find
+from ralphloop.errors import UserError
 from ralphloop.store import shelf
 from ralphloop.store.loop import LoopFiles
 from ralphloop.store.shelf import Shelf
 from ralphloop.tasklists.registry import own_file
 from ralphloop.tasklists.source import Source
-from ralphloop.views.state import state_of
 
 UNDER_WAY = (shelf.OWNED, shelf.ARMED)
 
@@ -94,7 +93,7 @@ def pick(place: Here, name: str | None, *, ended: bool = True) -> LoopFiles:
             return mine[0]
         raise UserError("several loops are under way here; name one of: " + _names(running))
     over = _latest(place.loops(shelf.ENDED)) if ended else []
-    resumable = [loop for loop in over if state_of(loop).outcome not in FINAL]
+    resumable = [loop for loop in over if loop.state().outcome not in FINAL]
     if len(resumable) > 1:
         raise UserError("no loop is under way here; name one of those that ended: " + _names(resumable))
     if over:

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from ralphloop.agents import claude, registration
-from ralphloop.cli.errors import UserError
 from ralphloop.domain.model import PLUGINS
+from ralphloop.errors import UserError
 from ralphloop.loops import cap
 from ralphloop.loops.place import Here
 from ralphloop.loops.setup import Setup, look

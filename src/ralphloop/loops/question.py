@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ralphloop.cli.errors import UserError
 from ralphloop.domain.model import CLOSED, NEEDS_INPUT, SKIPPED
+from ralphloop.engine.announce import announce_question
+from ralphloop.errors import UserError
 from ralphloop.evidence.mask import mask, secrets
-from ralphloop.hook.announce import announce_question
 from ralphloop.loops.book import opened, tally_line
 from ralphloop.loops.person import require_person
 from ralphloop.loops.place import Here, must_not_be_anothers, pick

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from ralphloop.agents.presence import agent_in
-from ralphloop.cli.errors import UserError
 from ralphloop.domain.model import BUDGET, LIMIT, LoopState
 from ralphloop.domain.prompt import turns
 from ralphloop.domain.supervision import Supervision
+from ralphloop.errors import TakenError, UserError
 from ralphloop.loops import allowance
 from ralphloop.loops.book import locked
 from ralphloop.loops.crew import taken
@@ -19,7 +19,6 @@ from ralphloop.loops.place import Here, must_go_on, pick
 from ralphloop.loops.result import Result
 from ralphloop.store import arming, pins, supervisor, tasks
 from ralphloop.store.loop import LoopFiles, iso
-from ralphloop.views.state import state_of
 
 
 def resume(
@@ -36,21 +35,21 @@ def resume(
         raise taken(loop)
     owner = _owner(place, loop, adopt=adopt, wanted=session)
     told = go_on(place, loop, limits=limits or {}, owner=owner)
-    state = state_of(loop)
+    state = loop.state()
     facts = {"id": loop.record.id, "name": loop.record.name, "state": state.state, "owner": state.owner}
     return Result(facts, tuple(told))
 
 
 def go_on(place: Here, loop: LoopFiles, *, limits: Mapping[str, float], owner: str | None) -> list[str]:
     """Take up a loop that rests, for this session; limits that are not given stay. What there is to say."""
-    state, record = state_of(loop), loop.record
+    state, record = loop.state(), loop.record
     if state.live and owner == record.session and not limits and not loop.request():
         return [_already(loop, state)]
     # What a supervisor drove stays its own, unless another session takes it over.
     terms = record.supervision if owner == record.session else None
     with locked(loop):
         take_up(place, loop, Way(limits, owner, f"ralphloop resume {record.name}", terms))
-    told = [_told(place, loop, state_of(loop))]
+    told = [_told(place, loop, loop.state())]
     if pins.has_edits(loop):
         how = f"run `ralphloop approve {record.name}` to keep your changes, or the next stop puts them back"
         told.append(f"! The list has other criteria than it began with: {how}.")
@@ -70,7 +69,7 @@ class Way(NamedTuple):
 def take_up(place: Here, loop: LoopFiles, way: Way) -> None:
     """Without a word, and under the loop's lock; an error says why it cannot go on."""
     _check_limits(way.limits, place, loop, again=way.again)
-    state, record, owner = state_of(loop), loop.record, way.owner
+    state, record, owner = loop.state(), loop.record, way.owner
     other = place.owned_by(owner) if owner else None
     if other is not None and other.record.id != record.id and not other.is_over:
         raise _taken(other.record.id, other.record.name)
@@ -79,13 +78,13 @@ def take_up(place: Here, loop: LoopFiles, way: Way) -> None:
     anew = way.anew and not agent_in(place.env)
     try:
         arming.take_up(loop, state, limits=dict(way.limits), anew=anew, supervision=way.supervision)
-    except arming.TakenError as error:
+    except TakenError as error:
         raise _taken(error.record.id, error.record.name) from None
     tasks.show_now(loop, state)
 
 
 def _check_limits(limits: Mapping[str, float], place: Here, loop: LoopFiles, *, again: str) -> None:
-    state = state_of(loop)
+    state = loop.state()
     must_go_on(loop, state)
     higher = allowance.raised(loop.record.limits, dict(limits))
     if higher:

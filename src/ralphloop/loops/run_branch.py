@@ -7,13 +7,12 @@ import os
 from collections.abc import Callable, Mapping
 from typing import TypeVar
 
-from ralphloop.cli.errors import UserError
 from ralphloop.config import Config
-from ralphloop.domain import jsontext
+from ralphloop.errors import CommitError, UserError
 from ralphloop.evidence import commit
 from ralphloop.loops.place import Here
+from ralphloop.runner import leftover
 from ralphloop.runner.terms import Terms
-from ralphloop.store import files
 from ralphloop.store.loop import LoopFiles
 from ralphloop.tasklists.registry import own_file
 from ralphloop.tasklists.source import Source
@@ -47,37 +46,13 @@ def _branch_before(loop: LoopFiles | None, args: argparse.Namespace) -> str:
     return branch
 
 
-def note_what_is_left(loop: LoopFiles, terms: Terms, *, cwd: str, env: Mapping[str, str]) -> None:
-    """What a run leaves uncommitted is its own; what comes to it before the next one is the person's."""
-    if terms.branch:
-        files.write_text(_left(loop), jsontext.render({"files": _dirty(loop, cwd=cwd, env=env)}) + "\n")
-
-
 def _must_be_as_left(loop: LoopFiles, *, cwd: str, env: Mapping[str, str]) -> None:
-    try:
-        left = jsontext.parse_object(files.read_quietly(_left(loop)) or "")["files"]
-    except (ValueError, KeyError):
-        return  # a run that was killed could not say it
-    new = [path for path in _dirty(loop, cwd=cwd, env=env) if path not in left]
+    new = leftover.others(loop, cwd=cwd, env=env)
     if new:
         told = ", ".join(new[:10]) + (f" and {len(new) - 10} more" if len(new) > 10 else "")
         raise UserError(
             f"since the last run there are new changes: {told}. Commit, stash or ignore them first."
         )
-
-
-def forget_what_was_left(loop: LoopFiles) -> None:
-    """From now on what is in the tree is this run's; one that is killed notes nothing."""
-    files.remove(_left(loop))
-
-
-def _dirty(loop: LoopFiles, *, cwd: str, env: Mapping[str, str]) -> list[str]:
-    lists = [os.path.dirname(own_file(loop.record))]
-    return _in_words(lambda: commit.dirty(cwd, env, lists=lists))
-
-
-def _left(loop: LoopFiles) -> str:
-    return os.path.join(loop.kept, "left.json")
 
 
 def _branch(
@@ -100,5 +75,5 @@ def switch(terms: Terms, *, cwd: str, env: Mapping[str, str]) -> None:
 def _in_words(work: Callable[[], T]) -> T:
     try:
         return work()
-    except commit.CommitError as error:
+    except CommitError as error:
         raise UserError(str(error)) from None

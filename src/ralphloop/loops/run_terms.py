@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import argparse
 import os
-import shutil
 import sys
 from collections.abc import Mapping
 from typing import Any, TextIO
 
+from ralphloop import config
 from ralphloop.agents import trust
 from ralphloop.agents.registry import client
-from ralphloop.cli.errors import UserError
 from ralphloop.cli.output import complain
 from ralphloop.config import Config
 from ralphloop.domain import jsontext
+from ralphloop.errors import UserError
 from ralphloop.loops import run_branch
 from ralphloop.loops.person import require_person
 from ralphloop.loops.place import Here
-from ralphloop.loops.settings import loaded
+from ralphloop.runner.session_start import program_at
 from ralphloop.runner.terms import Terms
 from ralphloop.store import files
 from ralphloop.store.loop import LoopFiles
@@ -32,7 +32,7 @@ KEPT = ("agent", "batch", "context_limit", "fallback_model", "idle_timeout", "mo
 
 def of(args: argparse.Namespace, place: Here, *, source: Source, loop: LoopFiles | None, cwd: str) -> Terms:
     """An error says what is in the way; nothing is changed yet."""
-    settings = loaded(source.root, place.env)
+    settings = config.load(source.root, place.env)
     for warning in settings.warnings:
         complain(warning)
     if loop is not None:
@@ -63,12 +63,6 @@ def _must_be_trusted(cwd: str, env: Mapping[str, str]) -> None:
         f"Claude Code would run what {names} says, and you have not told it to trust this folder: look at "
         "it, start `claude` here once and accept, then run again."
     )
-
-
-def program_at(name: str, env: Mapping[str, str]) -> str | None:
-    """Where the program is; a folder that is named from where we stand may be anybody's."""
-    folders = [folder for folder in (env.get("PATH") or "").split(os.pathsep) if os.path.isabs(folder)]
-    return shutil.which(name, path=os.pathsep.join(folders))
 
 
 def _terms(args: argparse.Namespace, settings: Config, *, branch: str, env: Mapping[str, str]) -> Terms:

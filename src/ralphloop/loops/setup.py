@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from ralphloop.agents import claude, plugins, registration
 from ralphloop.agents.plugins import Plugin
 from ralphloop.agents.registration import Registration, Settings
+from ralphloop.engine.words import package
 from ralphloop.loops.place import Here
 from ralphloop.store import files
 
-PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+PACKAGE = package()
 EVENTS = tuple(claude.EVENTS)
 
 

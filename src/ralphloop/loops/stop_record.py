@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from ralphloop.cli.errors import UserError
 from ralphloop.domain import jsontext
 from ralphloop.domain.model import LAYOUTS
 from ralphloop.domain.plain import plain
+from ralphloop.errors import BusyError, UserError
 from ralphloop.hook.recording import FORMAT
 from ralphloop.loops.person import require_person
 from ralphloop.loops.place import UNDER_WAY, Here
@@ -19,7 +19,6 @@ from ralphloop.loops.result import Result
 from ralphloop.loops.setup import look
 from ralphloop.store import files
 from ralphloop.store import records as stored
-from ralphloop.store.lock import BusyError
 from ralphloop.store.records import Kept
 from ralphloop.store.shelf import Shelf
 

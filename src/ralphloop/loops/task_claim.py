@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from ralphloop.cli.errors import UserError
 from ralphloop.domain.model import CLAIMED, CLOSED, FEATURES, OPEN, PROVEN, UNVERIFIED, Task
+from ralphloop.errors import UserError
 from ralphloop.evidence.checker import GREEN, Verdict
 from ralphloop.evidence.origin import Origin, client_in, of_session
 from ralphloop.evidence.prove import Prover

@@ -6,10 +6,10 @@ import os
 import re
 from collections.abc import Iterator
 
-from ralphloop.cli.errors import UserError
 from ralphloop.domain.model import FEATURES, Task, TaskList
 from ralphloop.domain.prompt import cut
-from ralphloop.hook.words import command
+from ralphloop.engine.words import command
+from ralphloop.errors import UserError
 from ralphloop.loops.choice import choose
 from ralphloop.loops.draft import Draft, from_text
 from ralphloop.loops.outset import look

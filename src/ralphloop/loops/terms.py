@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 
 from ralphloop.agents.presence import agent_in
-from ralphloop.cli.errors import UserError
 from ralphloop.domain.limits import iteration_limit
 from ralphloop.domain.model import COMPLETE, FEATURES, Limits, TaskList
+from ralphloop.errors import UserError
 from ralphloop.evidence import globs
 from ralphloop.loops import allowance
 from ralphloop.loops.person import require_person
@@ -17,7 +17,6 @@ from ralphloop.store.loop import LoopFiles
 from ralphloop.tasklists import feature_list
 from ralphloop.tasklists.registry import own_file
 from ralphloop.tasklists.source import Source
-from ralphloop.views.state import state_of
 
 
 def of_loop_before(
@@ -28,7 +27,7 @@ def of_loop_before(
     if not agent_in(place.env):
         return None, {**configured, **limits}
     before = last_over(place, source) or _moved(place, source)
-    is_new = before is None or state_of(before).outcome == COMPLETE
+    is_new = before is None or before.state().outcome == COMPLETE
     most = _usual(source) if before is None or is_new else before.record.limits
     higher = allowance.raised(most, limits)
     limits = {**{n: v for n, v in configured.items() if not allowance.raised(most, {n: v})}, **limits}
@@ -70,9 +69,9 @@ def carry_over(loop: LoopFiles, before: LoopFiles) -> None:
     """What the session used in the loop before counts in this one: turns, time, tokens and dollars."""
     if before.record.session != loop.record.session:
         return
-    used = state_of(before)
+    used = before.state()
     with loop.lock():
-        state = state_of(loop)
+        state = loop.state()
         state.iteration, state.elapsed_s = used.iteration, used.elapsed_s
         loop.save(state, durable=True)
         spent = files.read_quietly(os.path.join(before.kept, "usage.json"))

@@ -7,8 +7,8 @@ import shlex
 import time
 from collections.abc import Mapping
 
-from ralphloop.cli.errors import UserError
 from ralphloop.domain.model import PLUGINS, SPECKIT, SPECUM
+from ralphloop.errors import UserError
 from ralphloop.store import typed
 from ralphloop.store.typed import Typed
 

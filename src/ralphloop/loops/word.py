@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from ralphloop.cli.errors import UserError
-from ralphloop.domain.model import CLOSED, PROVEN, SKIPPED, VOUCHED
+from ralphloop.domain.model import CLOSED, PROVEN, VOUCHED
+from ralphloop.engine.amendment import leave_out
+from ralphloop.errors import UserError
 from ralphloop.loops.book import Book, opened, tally_line
 from ralphloop.loops.person import require_person
 from ralphloop.loops.place import Here, pick
@@ -34,21 +35,10 @@ def skip(place: Here, task: str, *, loop: str | None = None) -> Result:
     with opened(pick(place, loop)) as book:
         if book.ledger.state(book.task(task)) in CLOSED:
             raise UserError(f"{task} is done already; there is nothing to skip.")
-        again = "" if leave_out(book, task) else " already"
+        listed, place_ = book.tasks, book.place(task)
+        is_open = leave_out(book.loop, place_, state=book.state, ledger=book.ledger, listed=listed)
+        again = "" if is_open else " already"
         return _result(book, task, f"{task} is skipped{again}.")
-
-
-def leave_out(book: Book, task_id: str) -> bool:
-    """Mark an open task as skipped; False if it is not open."""
-    task = book.task(task_id)
-    if book.ledger.state(task) in (*CLOSED, SKIPPED):
-        return False
-    if task.done:  # claimed, and not proven
-        tasks.mark(book.loop.record, [book.place(task_id)], done=False)
-        task.done = False
-    book.ledger.note(task_id, state=SKIPPED)
-    book.save("skip", task=task_id)
-    return True
 
 
 def _result(book: Book, task: str, told: str) -> Result:

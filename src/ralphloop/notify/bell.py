@@ -7,7 +7,7 @@ import stat
 import subprocess
 from collections.abc import Iterator, Mapping
 
-from ralphloop.notify.errors import NotSentError
+from ralphloop.errors import NotSentError
 
 BELL = b"\a"
 DEPTH = 32  # parents that are looked at

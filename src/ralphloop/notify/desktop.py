@@ -11,7 +11,7 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from ralphloop.config import PERSON
-from ralphloop.notify.errors import NotSentError
+from ralphloop.errors import NotSentError
 from ralphloop.notify.message import Message, plain
 
 TIMEOUT_S = 10.0

@@ -10,9 +10,9 @@ from typing import NamedTuple
 from ralphloop import config
 from ralphloop.config import BELL, DESKTOP, Config
 from ralphloop.domain.worklist import Worklist
+from ralphloop.errors import ConfigError, NotSentError
 from ralphloop.evidence.mask import secrets
 from ralphloop.notify import bell, desktop, message, webhook
-from ralphloop.notify.errors import NotSentError
 from ralphloop.notify.message import Message
 from ralphloop.store import tasks
 from ralphloop.store.loop import LoopFiles
@@ -31,7 +31,7 @@ def tell(loop: LoopFiles, about: str, *, env: Mapping[str, str], task: str = "",
     a process in the terminal whose bell may ring."""
     try:
         settings = config.load(loop.record.root, env)
-    except config.ConfigError as error:
+    except ConfigError as error:
         sent = [Sent(CONFIG, False, str(error))]
     else:
         told = about_loop(loop, about, task=task)

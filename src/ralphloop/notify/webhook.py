@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 from ralphloop.config import JSON, NTFY, PERSON, SLACK
-from ralphloop.notify.errors import NotSentError
+from ralphloop.errors import NotSentError
 from ralphloop.notify.message import Message
 from ralphloop.version import VERSION
 

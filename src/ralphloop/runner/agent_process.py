@@ -15,6 +15,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import IO, Any, NamedTuple
 
+from ralphloop.errors import AgentStartError, GuardianLostError
 from ralphloop.runner import stray
 from ralphloop.runner.pipe import Lines, Pipe
 
@@ -30,14 +31,6 @@ _LOST = (
     "ralphloop: the process that watched over the agent was killed, and the agent with it. "
     "Perhaps the system did that for want of memory.\n"
 )
-
-
-class AgentStartError(Exception):
-    """The client could not be started; the message says what to do."""
-
-
-class GuardianLostError(AgentStartError):
-    """The process that was to watch over it is gone; another one may do better."""
 
 
 class Ending(NamedTuple):

@@ -4,28 +4,37 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Mapping
+from contextlib import suppress
 from typing import NamedTuple
 
+from ralphloop.agents.transcript_place import transcript_of
 from ralphloop.domain import limits
+from ralphloop.domain.ledger import name_tasks
 from ralphloop.domain.model import (
     ENDED,
+    FINAL,
     INTERRUPTED,
+    LAYOUTS,
     PAUSED,
     RATE_LIMITED,
     LoopState,
+    StopEvent,
 )
-from ralphloop.domain.supervision import Supervision
+from ralphloop.domain.supervision import REGISTRATION, Supervision
+from ralphloop.engine import find, spending
+from ralphloop.engine.amendment import leave_out
+from ralphloop.engine.stop import decision_on
+from ralphloop.errors import BusyError
+from ralphloop.evidence import commit
+from ralphloop.runner import opening
 from ralphloop.runner.judge import Session, Verdict
 from ralphloop.runner.terms import Terms
 from ralphloop.store import arming, tasks
 from ralphloop.store.loop import PAUSE, LoopFiles, iso, obey
-from ralphloop.store.tasks import Reading
 
 LOCK_S = 60.0  # a stop holds the lock for moments, and nobody waits for us
-
-# The text that a session begins with.
-Compose = Callable[[LoopFiles, LoopState, Reading], str]
+SKIP_S = 3.0  # but who skips a task waits
 
 
 class Begun(NamedTuple):
@@ -39,10 +48,13 @@ class Begun(NamedTuple):
 
 
 class Custody:
-    def __init__(self, loop: LoopFiles, terms: Terms, *, compose: Compose) -> None:
+    """The folder and the environment are those of the sessions."""
+
+    def __init__(self, loop: LoopFiles, terms: Terms, *, cwd: str, env: Mapping[str, str]) -> None:
         self.loop = loop
         self.terms = terms
-        self._compose = compose
+        self.cwd = cwd
+        self.env = env
         self._first = terms.session
 
     def state(self) -> LoopState:
@@ -72,7 +84,7 @@ class Custody:
                 return None
             terms = self._supervision(work.next[0].model if work is not None and work.next else "")
             self.loop.record.supervision = terms
-            text = reason or self._compose(self.loop, state, reading)
+            text = reason or opening.text(self.loop, state, reading, cwd=self.cwd, env=self.env)
             given = [item.id for item in work.next] if work is not None else []
             session, self._first = self._first or str(uuid.uuid4()), ""
             state.current = given[0] if given else state.current
@@ -137,6 +149,47 @@ class Custody:
     def out_of_turns(self) -> bool:
         """Whether sessions that never came to a stop have used up the iterations."""
         return self.state().iteration > self.loop.record.limits.iterations
+
+    def settle(self) -> str:
+        """Ask the rules without a session: what they send on, or nothing."""
+        event = StopEvent(session=self.loop.record.session, cwd=self.cwd, prompt=str(uuid.uuid4()))
+        call = find.Call(registration=REGISTRATION, layouts=LAYOUTS, env=self.env, cwd=self.cwd)
+        decided = decision_on(event, call)
+        return decided[0].reason if decided is not None and decided[0].blocks else ""
+
+    def commit(self) -> None:
+        """What was closed and is not committed yet, where commits are wanted: a hook that was killed has not
+        done it."""
+        with suppress(BusyError):  # the next session's end tries again
+            commit.catch_up(self.loop, cwd=self.cwd, env=self.env)
+
+    def account(self, begun: Begun) -> str:
+        """Count what a session spent, with or without a stop; why the budget is used up, or nothing."""
+        loop = self.loop
+        with loop.lock():
+            state = loop.state()
+            path = transcript_of(begun.session, root=loop.record.root, known=state.transcripts, env=self.env)
+            if path and path not in state.transcripts:
+                state.note_transcript(path)
+                loop.save(state)
+            if not path or not loop.record.limits.budgeted:
+                return ""
+            return limits.overspent(spending.count(loop, state, path), loop.record.limits)[1]
+
+    def skip(self, task: str) -> bool:
+        """The person at the view leaves a task out; False if that cannot be done now, which they see."""
+        loop = self.loop
+        with suppress(BusyError), loop.lock(wait_s=SKIP_S):
+            state, ledger = loop.state(), loop.load_ledger()
+            try:
+                listed = tasks.parse_source(loop.record)
+            except (ValueError, OSError):
+                return False
+            name_tasks(listed, ledger)
+            ids = [item.id for item in listed.tasks]
+            if state.outcome not in FINAL and task in ids:
+                return leave_out(loop, ids.index(task), state=state, ledger=ledger, listed=listed)
+        return False
 
     def wait(self, verdict: Verdict, *, outage: bool) -> None:
         """The loop rests until then; after an outage its state says so, and the time does not count."""

@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 else:
     import _signal as signal
 
-if TYPE_CHECKING or __package__:
-    from ralphloop.evidence import keeper
-else:  # a script by its path: there may be no package of our name to import from
-    sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "evidence"))
-    import keeper
+if not __package__:  # a script by its path: there may be no package of our name to import from
+    _package = type(sys)("ralphloop")
+    _package.__dict__["__path__"] = [os.path.dirname(os.path.dirname(os.path.abspath(__file__)))]
+    sys.modules["ralphloop"] = _package
 
-    del sys.path[0]
+from ralphloop.errors import StartError  # noqa: E402 - needs the package above
+from ralphloop.evidence import keeper  # noqa: E402
 
 GRACE_S = 2.0
 KEEP_BYTES = 4096
@@ -34,15 +34,6 @@ PR_SET_PDEATHSIG = 1
 FOLDER, PROGRAM = b"folder", b"program"
 
 SIGNALS = {b"interrupt": signal.SIGINT, b"terminate": signal.SIGTERM, b"kill": signal.SIGKILL}
-
-
-class StartError(Exception):
-    """What kept the client from starting: the folder or the program, and the system's number for why."""
-
-    def __init__(self, what: str, number: int) -> None:
-        super().__init__(what, number)
-        self.what = what
-        self.number = number
 
 
 def start(request: dict[str, Any]) -> tuple[int, int]:

@@ -32,7 +32,7 @@ NO_START, NO_WORK = "no_start", "no_work"
 
 CRASHES = 4  # sessions in a row in which our hook was never asked
 # Waits in a row without a turn that came to its end. More than a session in a terminal is given
-# (`hook/wake.py`): nobody sits before a run, and it is meant to outlast a night's outage.
+# (`engine/wake.py`): nobody sits before a run, and it is meant to outlast a night's outage.
 OUTAGES = 40
 
 

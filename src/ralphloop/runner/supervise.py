@@ -4,41 +4,42 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Mapping
 from functools import partial
-from typing import NamedTuple
 
+from ralphloop.agents.registry import client
 from ralphloop.domain.model import BUDGET, CANCELLED, INTERRUPTED, LIMIT, RATE_LIMITED
+from ralphloop.errors import AgentStartError, GuardianLostError
 from ralphloop.evidence.mask import mask, secrets, spellings
-from ralphloop.runner import control, judge
-from ralphloop.runner.agent_process import AgentProcess, AgentStartError, Ending, GuardianLostError
+from ralphloop.runner import control, judge, leftover, session_start
+from ralphloop.runner.agent_process import Ending, end_strays
 from ralphloop.runner.aside import Aside
 from ralphloop.runner.control import Control
 from ralphloop.runner.custody import Begun, Custody
 from ralphloop.runner.deadline import Deadline
-from ralphloop.runner.drive import Drive, Parse, Watched
+from ralphloop.runner.drive import Drive, Watched
 from ralphloop.runner.judge import Pace, Session, Trouble, Verdict
+from ralphloop.runner.terms import Terms
 from ralphloop.store import supervisor
+from ralphloop.store.loop import LoopFiles
 from ralphloop.store.supervisor import Holder
 
 
-class Surroundings(NamedTuple):
-    """What a supervisor needs from above it."""
-
-    start: Callable[[Begun], AgentProcess]
-    parse: Parse  # what the client's lines mean
-    settle: Callable[[], str]  # ask the rules without a session; what they send on, or nothing
-    skip: Callable[[str], bool]  # leave a task out; False if that cannot be done now
-    commit: Callable[[], None]  # what was closed and is not committed yet, where commits are wanted
-    account: Callable[[Begun], str]  # count what a session spent; why the budget is used up, or nothing
+def supervise(loop: LoopFiles, terms: Terms, control_: Control, *, cwd: str, env: Mapping[str, str]) -> None:
+    """Under the supervisor's lock: drive the loop until it rests or ends."""
+    leftover.forget(loop)
+    end_strays(loop.kept)  # of a supervisor before this one; two agents must not work at once
+    Supervisor(Custody(loop, terms, cwd=cwd, env=session_start.environment(env)), control_).run()
+    if terms.branch:
+        leftover.note(loop, cwd=cwd, env=env)
 
 
 class Supervisor:
-    def __init__(self, custody: Custody, control_: Control, *, around: Surroundings) -> None:
+    def __init__(self, custody: Custody, control_: Control) -> None:
         self._custody = custody
         self._control = control_
-        self._around = around
         self._terms = custody.terms
+        self._client = client(custody.terms.agent)
         self._pace = Pace(margin_s=self._terms.margin_s, backoff_s=self._terms.backoff_s)
         self._trouble = Trouble()
         self._holder = Holder(pid=os.getpid(), since=time.time())
@@ -78,7 +79,7 @@ class Supervisor:
         self._say(supervisor.WORKING, session=begun.session, model=begun.model, task=begun.task)
         began = time.monotonic()
         session = judge.masked(self._watch(begun), self._hide, now=time.time())
-        self._around.commit()
+        self._custody.commit()
         state = self._custody.state()
         session = session._replace(stops=state.stops, handed_over=state.handed_over)
         verdict = self._judge(session)
@@ -89,7 +90,7 @@ class Supervisor:
             verdict=verdict,
             duration_s=time.monotonic() - began,
         )
-        return self._within_limits(verdict, self._around.account(begun))
+        return self._within_limits(verdict, self._custody.account(begun))
 
     def _within_limits(self, verdict: Verdict, overspent: str) -> Verdict:
         """What the hook would have noticed at a stop that never came."""
@@ -107,7 +108,7 @@ class Supervisor:
         if not self._custody.is_live:
             return ""
         self._say(supervisor.CHECKING)
-        aside = Aside(self._around.settle)
+        aside = Aside(self._custody.settle)
         try:
             while (told := aside.take()) is None:
                 self._control.wait(aside.handles())
@@ -120,17 +121,17 @@ class Supervisor:
 
     def _watch(self, begun: Begun) -> Session:
         try:
-            process = self._around.start(begun)
+            process = session_start.start(begun, self._custody, self._client)
         except AgentStartError as error:
             cut = "" if isinstance(error, GuardianLostError) else judge.NO_START
             return Session(Ending(None, None, str(error)), cut=cut)
         drive = Drive(process, self._control, idle_s=self._terms.idle_s, time_left_s=begun.time_left_s)
         return drive.run(
             Watched(
-                parse=self._around.parse,
+                parse=self._client.parse,
                 is_cancelled=lambda: self._custody.state().outcome == CANCELLED,
                 pause=self._custody.ask_to_pause,
-                skip=lambda: self._around.skip(self._custody.state().current),
+                skip=lambda: self._custody.skip(self._custody.state().current),
             )
         )
 
@@ -155,7 +156,7 @@ class Supervisor:
             if supervisor.PAUSE in said:
                 self._custody.ask_to_pause()
             if supervisor.SKIP_TASK in said:
-                self._around.skip(self._custody.state().current)
+                self._custody.skip(self._custody.state().current)
             if supervisor.SKIP_WAIT in said or self._custody.is_disturbed(outage=outage):
                 break
         return self._after(self._custody.go_on())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+from ralphloop import errors
 from ralphloop import system as os
 from ralphloop.domain.ledger import Ledger, name_tasks, settle
 from ralphloop.domain.limits import iteration_limit
@@ -25,14 +26,6 @@ if TYPE_CHECKING:
 # Iterations for a spec whose tasks are still to be written: the default of its own state file.
 UNPLANNED = 100
 RECORDS = (shelf.OWNED, shelf.ARMED, shelf.ENDED)
-
-
-class TakenError(Exception):
-    """The task list, or the session, has a loop already."""
-
-    def __init__(self, record: Record) -> None:
-        super().__init__(record.id)
-        self.record = record
 
 
 def under_way(here: Shelf, *, naming: str = "") -> Iterator[Record]:
@@ -59,7 +52,7 @@ def _make_room(record: Record, here: Shelf, *, but: str = "") -> None:
         found.insert(0, mine)
     for other in {other.id: other for other in found if other.id != but}.values():
         if not _put_away(other, here):
-            raise TakenError(other)
+            raise errors.TakenError(other)
 
 
 def _put_away(record: Record, here: Shelf) -> bool:
@@ -163,7 +156,7 @@ def _write_down(
     with here.lock():
         _make_room(record, here)
         if os.path.isdir(loop.kept):  # another list's loop, with the same name and in the same second
-            raise TakenError(record)
+            raise errors.TakenError(record)
         loop.make()
         if parsed is not None and parsed.phase == "execution":
             pins.pin(loop, texts)

@@ -5,6 +5,7 @@ The record lives in the user's state directory under the file's real path.
 
 from __future__ import annotations
 
+from ralphloop import errors
 from ralphloop import system as os
 from ralphloop.domain import jsontext
 from ralphloop.store import files
@@ -25,16 +26,12 @@ FOLDER, BACKED_UP, GUARD, BEGAN = "folder", "backup", "guard", "began"
 TRIES = 5
 
 
-class ChangedError(Exception):
-    """Another program changed the file between our look at it and our write."""
-
-
 def settled(work: Callable[[], T]) -> T:
-    """Do it, and start over if the file changed meanwhile; ChangedError if it never holds still."""
+    """Do it, and start over if the file changed meanwhile; SettingsChangedError if it never holds still."""
     for _ in range(TRIES - 1):
         try:
             return work()
-        except ChangedError:
+        except errors.SettingsChangedError:
             pass
     return work()
 
@@ -103,7 +100,7 @@ class SettingsFile:
             # The record first: what it tells of a text that was never written does no harm.
             self._save({**record, **said})
             self._write(before, text)
-        except (OSError, ChangedError):
+        except (OSError, errors.SettingsChangedError):
             self._undo(known, backup=backup, new_folder=new_folder)
             raise
         return backup
@@ -115,7 +112,7 @@ class SettingsFile:
         files.write_text(backup, before)
         try:
             self._write(before, text)
-        except (OSError, ChangedError):
+        except (OSError, errors.SettingsChangedError):
             _remove(backup)
             raise
         return backup
@@ -141,7 +138,7 @@ class SettingsFile:
 
     def _must_hold(self, before: Optional[str]) -> None:
         if self.read() != before:
-            raise ChangedError(self.path)
+            raise errors.SettingsChangedError(self.path)
 
     def _undo(self, known: Optional[str], *, backup: str, new_folder: bool) -> None:
         if backup:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+from ralphloop import errors
 from ralphloop import system as os
 
 TYPE_CHECKING = False
@@ -19,10 +20,6 @@ except ImportError:  # Windows
 _NO_WAIT = getattr(os, "O_NONBLOCK", 0)  # a pipe in the lock's place must not hold up anybody
 
 
-class BusyError(Exception):
-    """Somebody else held the lock until the deadline."""
-
-
 class Lock:
     def __init__(self, path: str, *, wait_s: float = 10.0) -> None:
         self._path = path
@@ -36,7 +33,7 @@ class Lock:
         while not try_lock(self._handle):
             if time.monotonic() >= deadline:
                 os.close(self._handle)
-                raise BusyError(self._path)
+                raise errors.BusyError(self._path)
             time.sleep(pause)
             pause = min(pause * 2, 0.02)
         return self

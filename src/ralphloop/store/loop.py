@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 
+from ralphloop import errors
 from ralphloop import system as os
 from ralphloop.domain import jsontext
-from ralphloop.domain.model import CANCELLED, COMPLETE, ENDED, INTERRUPTED, PAUSED, LoopState
+from ralphloop.domain.model import CANCELLED, COMPLETE, CORRUPT, ENDED, INTERRUPTED, PAUSED, LoopState
 from ralphloop.domain.worklist import Worklist
 from ralphloop.store import files, shelf
-from ralphloop.store.lock import BusyError, Lock
+from ralphloop.store.lock import Lock
 from ralphloop.tasklists.registry import own_file
 
 TYPE_CHECKING = False
@@ -94,6 +95,19 @@ class LoopFiles:
             kept.state, kept.outcome, kept.detail = shown.state, shown.outcome or INTERRUPTED, shown.detail
         return kept
 
+    def state(self) -> LoopState:
+        """The loop's state; if both copies of it are lost, what its arming still says."""
+        record = self.record
+        return self.load() or LoopState(
+            id=record.id,
+            layout=record.layout,
+            name=record.name,
+            owner=record.session,
+            state=PAUSED,
+            outcome=CORRUPT,
+            detail="its loop.json is lost",
+        )
+
     def _state(self, folder: str) -> Optional[LoopState]:
         text = files.read_quietly(os.path.join(folder, "loop.json"))
         try:
@@ -120,7 +134,7 @@ class LoopFiles:
         try:
             with self.shelf.lock():
                 self.shelf.put(self.record, shelf.ENDED)
-        except BusyError:
+        except errors.BusyError:
             return  # it has ended all the same; whoever wants its list or its session next moves its record
         self._tidy()
 

@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ralphloop.cli.errors import UserError
 from ralphloop.domain.model import PLUGINS
 from ralphloop.domain.plain import plain
+from ralphloop.errors import CaseError, UserError
 from ralphloop.evidence.mask import MASKED
 from ralphloop.hook.belongings import HOME, ROOT
 from ralphloop.hook.recording import NAMES
@@ -21,7 +21,6 @@ from ralphloop.loops.result import Result
 from ralphloop.loops.stop_record import WHAT, Said, load_record
 from ralphloop.testing import toml_text
 from ralphloop.testing.conformance.case import Case, parse
-from ralphloop.testing.conformance.reading import CaseError
 from ralphloop.testing.conformance.scene import BYTES
 
 LOG = ".claude/projects/recorded/session.jsonl"  # where a case has the transcript, below the home

@@ -9,17 +9,18 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ralphloop.cli.errors import UserError
 from ralphloop.domain import jsontext
 from ralphloop.domain.answer import Decision, Need
 from ralphloop.domain.model import LoopState, Turn
 from ralphloop.domain.plain import plain
+from ralphloop.engine import claim, find
+from ralphloop.engine.find import Call
+from ralphloop.engine.stop import Stop
+from ralphloop.errors import SceneError, UserError
 from ralphloop.evidence.checker import Verdict
 from ralphloop.evidence.origin import Origin
 from ralphloop.evidence.prove import Prover
-from ralphloop.hook import claim, find, wire
-from ralphloop.hook.find import Call
-from ralphloop.hook.stop import Stop
+from ralphloop.hook import wire
 from ralphloop.loops.explanation import ALLOW, GO_ON, Account, consider, facts_of, lines_of
 from ralphloop.loops.place import Here
 from ralphloop.loops.result import Result
@@ -28,7 +29,7 @@ from ralphloop.store import approvals, files
 from ralphloop.store.loop import LoopFiles
 from ralphloop.store.shelf import ARMED, ENDED, OWNED, Shelf
 from ralphloop.tasklists.registry import TRUTH
-from ralphloop.testing.conformance.scene import Scene, SceneError, since
+from ralphloop.testing.conformance.scene import Scene, since
 from ralphloop.testing.recorded_case import answered, named_sessions, parse_case
 from ralphloop.testing.scratch import scratch_folder
 

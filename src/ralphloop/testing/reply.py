@@ -8,6 +8,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from ralphloop.errors import ScriptError
+
 DEFAULT_TEXT = "Nothing left to say."
 DEFAULT_SUMMARY = "The conversation so far, summarised by the script."
 
@@ -87,10 +89,6 @@ class ScriptFile:
     replies: tuple[Reply, ...]
     default: str = DEFAULT_TEXT
     summary: str = DEFAULT_SUMMARY
-
-
-class ScriptError(ValueError):
-    """A script file that says something no reply can mean."""
 
 
 def load_script(path: str | Path) -> ScriptFile:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ralphloop.domain.model import COMPLETE, FEATURES, SPECUM
-from ralphloop.hook.find import locate
+from ralphloop.engine.find import locate
 from ralphloop.store import arming, shelf
 from ralphloop.store.loop import JOURNAL
 from ralphloop.testing.leash import leash

@@ -18,7 +18,6 @@ from ralphloop.views.history import Entry, Stretch
 from ralphloop.views.proof import Check, Checked, FinalRun, checked, final_run
 from ralphloop.views.snapshot import LoopView, TaskView, view_of
 from ralphloop.views.spending import Share, Spending, spending_of, transcripts_of, used
-from ralphloop.views.state import state_of
 
 UNKNOWN = "unknown"  # the state of a task that the journal names and the list does not
 # what a stop's entry says it refused, besides tasks
@@ -96,7 +95,7 @@ class Report(NamedTuple):
 
 
 def report_of(loop: LoopFiles, *, now: float) -> Report:
-    view, state, ledger = view_of(loop), state_of(loop), loop.load_ledger()
+    view, state, ledger = view_of(loop), loop.state(), loop.load_ledger()
     said, proofs = history.history_of(loop), checked(loop)
     end = now if state.live else state.seen_at
     parts = history.stretches(said.entries, begin=state.started_at, end=end)

@@ -28,7 +28,6 @@ from ralphloop.views import spending
 from ralphloop.views.figure import Used
 from ralphloop.views.history import history_of, stretches
 from ralphloop.views.spending import Spending
-from ralphloop.views.state import state_of
 
 ORPHAN_S = 24 * 3600.0
 
@@ -107,7 +106,7 @@ class LoopView(NamedTuple):
 
 
 def view_of(loop: LoopFiles) -> LoopView:
-    record, state = loop.record, state_of(loop)
+    record, state = loop.record, loop.state()
     listed, ledger, work, fault = _tasks(loop)
     waiting = [] if state.outcome in FINAL else approvals.unapproved(loop.shelf, listed)
     return LoopView(
@@ -141,12 +140,12 @@ def view_of(loop: LoopFiles) -> LoopView:
 
 
 def with_context(view: LoopView, loop: LoopFiles) -> LoopView:
-    return view._replace(context=spending.context(state_of(loop)))
+    return view._replace(context=spending.context(loop.state()))
 
 
 def with_spending(view: LoopView, loop: LoopFiles, *, now: float) -> LoopView:
     """The same with tokens and dollars, for which the transcripts are read from end to end."""
-    state = state_of(loop)
+    state = loop.state()
     end = now if state.live else state.seen_at
     entries = history_of(loop).entries
     under_way = stretches(entries, begin=state.started_at, end=end)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ralphloop.cli.errors import UserError
+from ralphloop.errors import UserError
 from ralphloop.loops.draft import from_markdown, from_text
 
 

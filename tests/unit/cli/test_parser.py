@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from ralphloop.cli import main
-from ralphloop.store.lock import BusyError
+from ralphloop.errors import BusyError
 
 
 def parser(command: str) -> argparse.ArgumentParser:

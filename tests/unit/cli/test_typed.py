@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ralphloop.cli.errors import UserError
+from ralphloop.errors import UserError
 from ralphloop.loops.typed import argv
 
 OPTIONS = {"--quick": 0, "--name": 1, "--size": 1}

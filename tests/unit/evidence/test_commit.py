@@ -11,9 +11,10 @@ import pytest
 
 from ralphloop.domain.model import Task
 from ralphloop.domain.supervision import Supervision
+from ralphloop.errors import CommitError, GitError, SlowError
 from ralphloop.evidence import commit, commit_text
-from ralphloop.evidence.commit import CommitError, check, switch
-from ralphloop.evidence.git import Git, GitError, SlowError
+from ralphloop.evidence.commit import check, switch
+from ralphloop.evidence.git import Git
 from unit.evidence.loops import Checked, task
 
 IDENTITY = "[user]\n\tname = Person\n\temail = person@example.invalid\n"

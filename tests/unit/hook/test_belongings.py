@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from ralphloop.domain.model import StopEvent
+from ralphloop.engine.find import Call, locate
 from ralphloop.hook.belongings import Belongings, blank, marks
-from ralphloop.hook.find import Call, locate
 from ralphloop.store import approvals, arming
 from ralphloop.store.loop import LoopFiles
 from ralphloop.store.shelf import Shelf

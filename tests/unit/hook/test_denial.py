@@ -9,7 +9,7 @@ import json
 
 import pytest
 
-from ralphloop.hook import denial
+from ralphloop.engine import denial
 
 THEN, SINCE, NOW = "2026-11-16T00:10:00.000Z", "2026-11-16T00:15:00.000Z", "2026-11-16T00:16:16.734Z"
 CWD = "/home/me/proj"

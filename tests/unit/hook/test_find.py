@@ -8,9 +8,9 @@ import subprocess
 import pytest
 
 from ralphloop.domain.model import FEATURES, LAYOUTS, SPECUM, StopEvent
-from ralphloop.hook import claim, find
-from ralphloop.hook.answer import loop_of
-from ralphloop.hook.find import Call
+from ralphloop.engine import claim, find
+from ralphloop.engine.find import Call
+from ralphloop.engine.stop import loop_of
 from ralphloop.store import arming, files
 from ralphloop.store.shelf import ARMED, OWNED, Shelf
 from ralphloop.tasklists.source import Source

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from ralphloop.hook import claim, find, wire
-from ralphloop.hook.history import has_reply
+from ralphloop.engine import claim, find
+from ralphloop.engine.history import has_reply
+from ralphloop.hook import wire
 
 SESSION = "11111111-1111-4111-8111-111111111111"
 REPLY = 'The state is "written", ünï'

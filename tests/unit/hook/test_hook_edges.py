@@ -22,8 +22,9 @@ from ralphloop.domain.model import (
     RATE_LIMITED,
     LoopState,
 )
-from ralphloop.hook import history, main, permit
-from ralphloop.hook.spending import fullness
+from ralphloop.engine import history
+from ralphloop.engine.spending import fullness
+from ralphloop.hook import main, permit
 from ralphloop.hook.statusline import how_to_go_on
 from unit.hook import transcripts
 

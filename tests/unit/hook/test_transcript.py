@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from ralphloop.domain.model import CAPPED, FAILED, INTERRUPTED, RATE_LIMITED
-from ralphloop.hook import history, transcript
+from ralphloop.engine import history, transcript
 from unit.hook.transcripts import (
     CAP,
     INTERRUPT,

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from ralphloop.errors import NotSentError
 from ralphloop.notify import bell
-from ralphloop.notify.errors import NotSentError
 from unit.notify.pseudo import Terminal
 
 

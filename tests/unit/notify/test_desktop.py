@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from ralphloop.errors import NotSentError
 from ralphloop.notify import desktop
-from ralphloop.notify.errors import NotSentError
 from ralphloop.notify.message import Message
 
 HOSTILE = """-x "q" 'q' $(touch pwned) `touch pwned` <b>b</b> &amp; \\074i\\076 ; touch pwned"""

@@ -8,7 +8,7 @@ from ralphloop.domain.ledger import Ledger, name_tasks
 from ralphloop.domain.model import OUTCOMES, Limits, LoopState, Task, TaskList
 from ralphloop.domain.survey import survey
 from ralphloop.domain.worklist import Worklist
-from ralphloop.hook import announce
+from ralphloop.engine import announce
 from ralphloop.notify import message
 from ralphloop.notify.message import Message, message_of, tidied
 from ralphloop.store.shelf import Record

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from ralphloop.notify.errors import NotSentError
+from ralphloop.errors import NotSentError
 from ralphloop.notify.message import Message
 from ralphloop.notify.webhook import Hook, post, request_of
 from unit.notify.server import HookServer

@@ -9,8 +9,9 @@ import sys
 
 import pytest
 
+from ralphloop.errors import AgentStartError
 from ralphloop.runner import agent_process
-from ralphloop.runner.agent_process import AgentProcess, AgentStartError, Ending
+from ralphloop.runner.agent_process import AgentProcess, Ending
 from ralphloop.runner.pipe import Lines
 from unit.runner.stage import Stage, gone, some, to_the_end, wait_for_line, wait_until
 

@@ -7,6 +7,7 @@ import os
 import pytest
 
 from ralphloop.domain.model import ARMED, CANCELLED, ENDED, FAILED, FEATURES, PAUSED, RUNNING, LoopState
+from ralphloop.errors import TakenError
 from ralphloop.store import arming, shelf
 from ralphloop.store.lock import is_locked
 from ralphloop.store.loop import LoopFiles
@@ -66,7 +67,7 @@ def test_a_loop_that_has_not_ended_holds_its_list_whatever_the_project_says(proj
     with open(loop.path("loop.json"), "w", encoding="utf-8") as file:
         file.write(f'{{"id": "old", "state": "{shown}", "outcome": "cancelled"}}')
     assert arming.holder(listed, project.shelf).id == "old"
-    with pytest.raises(arming.TakenError):
+    with pytest.raises(TakenError):
         arming.arm(listed, project.shelf, session="S2", started=True)
     assert ids(project, shelf.OWNED) == ["old"]
 
@@ -99,7 +100,7 @@ def test_of_two_that_chose_the_same_id_at_once_one_gets_it(project, listed, monk
     monkeypatch.setattr(arming, "new_id", lambda *_, **__: "same")
     arming.arm(listed, project.shelf, session="S1", started=True)
     other = Source(FEATURES, "demo", root=project.root, paths={"list": os.path.join(project.root, name)})
-    with pytest.raises(arming.TakenError):
+    with pytest.raises(TakenError):
         arming.arm(other if name == "other.json" else listed, project.shelf, session="S2", started=True)
     assert project.shelf.owned_by("S1").id == "same"
     assert project.shelf.owned_by("S2") is None
@@ -110,6 +111,6 @@ def test_a_loop_that_ends_at_this_moment_keeps_its_record(project, listed, monke
     project.shelf.put(project.record("old", session="S1"), shelf.OWNED)
     looks = iter([False, True, True])
     monkeypatch.setattr(LoopFiles, "is_over", property(lambda _: next(looks)))
-    with pytest.raises(arming.TakenError):
+    with pytest.raises(TakenError):
         arming.arm(listed, project.shelf, session="S1", started=True)
     assert ids(project, shelf.OWNED) == ["old"]

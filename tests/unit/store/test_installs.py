@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from ralphloop.store.installs import TRIES, ChangedError, SettingsFile, free_name, settled
+from ralphloop.errors import SettingsChangedError
+from ralphloop.store.installs import TRIES, SettingsFile, free_name, settled
 
 
 @pytest.fixture
@@ -62,7 +63,7 @@ def test_a_file_that_never_holds_still_is_given_up_without_a_trace(
         path.write_text(f"theirs {len(rounds)}", encoding="utf-8")
         way(file, before, "ours")
 
-    with pytest.raises(ChangedError):
+    with pytest.raises(SettingsChangedError):
         settled(work)
     assert len(rounds) == TRIES
     assert path.read_text(encoding="utf-8") == f"theirs {TRIES}"
@@ -74,10 +75,10 @@ def test_a_file_that_never_holds_still_is_given_up_without_a_trace(
 def test_a_file_that_came_or_went_meanwhile_has_changed(
     file: SettingsFile, path: Path, text: str | None
 ) -> None:
-    with pytest.raises(ChangedError):
+    with pytest.raises(SettingsChangedError):
         file.uninstall("another", text)
     path.unlink()
-    with pytest.raises(ChangedError):
+    with pytest.raises(SettingsChangedError):
         file.uninstall("theirs 0", text)
     assert not path.exists()
 

@@ -7,7 +7,8 @@ import signal
 
 import pytest
 
-from ralphloop.store.lock import BusyError, Lock, is_locked
+from ralphloop.errors import BusyError
+from ralphloop.store.lock import Lock, is_locked
 
 
 def held_by_a_child(path: str) -> int:

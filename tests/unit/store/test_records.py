@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from ralphloop.errors import BusyError
 from ralphloop.store import records
-from ralphloop.store.lock import BusyError
 from ralphloop.store.shelf import Shelf
 
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from ralphloop.errors import CaseError
 from ralphloop.testing.conformance.case import REGISTRATIONS, TOOL, find, load, parse
-from ralphloop.testing.conformance.reading import CaseError
 
 CASE: dict[str, Any] = {"title": "It holds", "stands_for": ["spec 4.1"], "layout": "none", "step": [{}]}
 

@@ -10,11 +10,11 @@ from xml.etree import ElementTree
 import pytest
 
 from fakes.patience import eventually
+from ralphloop.errors import CaseError
 from ralphloop.testing.conformance import tally
 from ralphloop.testing.conformance.case import Case, load, parse
 from ralphloop.testing.conformance.hook import foreign
 from ralphloop.testing.conformance.play import FAILED, PASSED, Result, play
-from ralphloop.testing.conformance.reading import CaseError
 
 CASE: dict[str, Any] = {"title": "It holds", "stands_for": ["spec 1"], "layout": "none", "step": [{}]}
 PIPE_AS_TRANSCRIPT = """\

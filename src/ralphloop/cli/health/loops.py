@@ -12,18 +12,18 @@ from functools import partial
 from ralphloop.cli.health.finding import FATAL, WARNING, Finding, Repair
 from ralphloop.domain.limits import duration
 from ralphloop.domain.model import RUNNING, WAITING
+from ralphloop.errors import BusyError
 from ralphloop.loops.place import UNDER_WAY, Here
 from ralphloop.loops.setup import look
 from ralphloop.loops.spec import triage
 from ralphloop.loops.spec.catalogue import specs_at
 from ralphloop.loops.spec.kind import NOTES, SPECKIT_KIND, SPECUM_KIND
 from ralphloop.store import files
-from ralphloop.store.lock import BusyError, Lock
+from ralphloop.store.lock import Lock
 from ralphloop.store.loop import LoopFiles
 from ralphloop.store.shelf import ARMED, ENDED, OWNED
 from ralphloop.testing.scratch import is_gone
 from ralphloop.views.snapshot import view_of
-from ralphloop.views.state import state_of
 
 WAIT_S = 2.0
 LOOKS = 5
@@ -97,7 +97,7 @@ def _holder(path: str) -> int | None:
 
 
 def _orphan(loop: LoopFiles, now: float) -> Iterator[Finding]:
-    view, state = view_of(loop), state_of(loop)
+    view, state = view_of(loop), loop.state()
     is_under_way = view.state in (RUNNING, WAITING)
     is_lost = bool(state.transcripts) and not os.path.exists(state.transcripts[-1])
     quiet_s = now - view.seen_at

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
-from ralphloop.cli.errors import UserError
+from ralphloop.errors import UserError
 from ralphloop.loops.place import Here
 from ralphloop.loops.spec.kind import NOTES, Kind, Settings, Spec, must_stay
 from ralphloop.store import files

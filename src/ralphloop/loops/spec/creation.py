@@ -6,7 +6,7 @@ import os
 import shutil
 from typing import Any
 
-from ralphloop.cli.errors import UserError
+from ralphloop.errors import UserError
 from ralphloop.loops import outset
 from ralphloop.loops.place import Here
 from ralphloop.loops.spec import state_file

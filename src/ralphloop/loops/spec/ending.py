@@ -7,8 +7,8 @@ import shutil
 import time
 
 from ralphloop.agents.presence import agent_in
-from ralphloop.cli.errors import UserError
 from ralphloop.domain.model import COMPLETE, FINAL
+from ralphloop.errors import UserError
 from ralphloop.loops.halt import halt, held_later
 from ralphloop.loops.place import Here, must_not_be_anothers
 from ralphloop.loops.result import Result
@@ -20,7 +20,6 @@ from ralphloop.store import files
 from ralphloop.store.loop import CANCEL, LoopFiles
 from ralphloop.store.shelf import Shelf
 from ralphloop.tasklists import spec_phase
-from ralphloop.views.state import state_of
 
 
 def cancel(place: Here, specs: Specs, *, name: str | None) -> Result:
@@ -29,7 +28,7 @@ def cancel(place: Here, specs: Specs, *, name: str | None) -> Result:
     with state_file.alone(specs.root, place):
         state = _state(spec)
         loop = state_file.last_loop(spec, place)
-        outcome = state_of(loop).outcome if loop is not None else None
+        outcome = loop.state().outcome if loop is not None else None
         if outcome == COMPLETE and state is not None and state.phase == spec_phase.EXECUTION:
             return _result(spec, [f"The loop over {spec.name} is complete, and stays so; nothing to cancel."])
         loop = None if outcome in FINAL else loop
@@ -62,7 +61,7 @@ def _end(place: Here, spec: Spec, *, loop: LoopFiles, again: str) -> tuple[bool,
     if not halt(loop, CANCEL, place=place, is_late=lambda state: state.outcome == COMPLETE):
         how = f"Type `{spec.typed('cancel', again)}` again in a moment to clear"
         return False, [held_later(loop, CANCEL), f"{how} {spec.shown(spec.kind.state)}."]
-    if state_of(loop).outcome == COMPLETE:
+    if loop.state().outcome == COMPLETE:
         return False, [f"The loop over {spec.name} has just been completed, and stays so."]
     return True, [f"The loop over {spec.name} is cancelled; the agent stops at the end of its turn."]
 
@@ -135,7 +134,7 @@ def switch(place: Here, specs: Specs, *, name: str) -> Result:
 def left_alone(place: Here, old: Spec, *, specs: Specs) -> list[str]:
     """The loop of the spec that was current before stays as it is; the hook serves the current one only."""
     loop = state_file.loop_over(old, place)
-    if loop is None or not state_of(loop).live:
+    if loop is None or not loop.state().live:
         return []
     name = specs.called(old.folder)
     back, end = old.typed("switch", name), old.typed("cancel", name)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ralphloop.cli.errors import UserError
 from ralphloop.domain.model import APPROVE, Task
+from ralphloop.errors import UserError
 from ralphloop.evidence.approval import digest, waiting
 from ralphloop.loops import allowance, launch, outset, resumption
 from ralphloop.loops.consent import listing
@@ -17,7 +17,6 @@ from ralphloop.loops.spec.state_file import State
 from ralphloop.store import arming, files, pins, shelf
 from ralphloop.store.loop import LoopFiles
 from ralphloop.tasklists import boxes, spec_phase
-from ralphloop.views.state import state_of
 
 
 class Wish(NamedTuple):
@@ -110,7 +109,7 @@ def _begin(
 
 def _go_on(place: Here, spec: Spec, *, loop: LoopFiles, wish: Wish) -> list[str]:
     """Go on with the loop that there is, if it is this session's to go on with."""
-    record, state = loop.record, state_of(loop)
+    record, state = loop.record, loop.state()
     if record.session is None and place.session:
         if arming.bind(record, loop.shelf, session=place.session) is None:
             raise UserError(

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ralphloop.cli.errors import UserError
 from ralphloop.domain.model import SPECKIT, SPECUM
+from ralphloop.errors import UserError
 from ralphloop.store import files
 from ralphloop.tasklists import spec_phase, speckit, specum
 from ralphloop.tasklists.source import Source

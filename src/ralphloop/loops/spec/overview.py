@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from typing import Any, NamedTuple
 
-from ralphloop.cli.errors import UserError
 from ralphloop.domain.model import LoopState, Task
 from ralphloop.domain.prompt import line
+from ralphloop.errors import UserError
 from ralphloop.loops.place import Here
 from ralphloop.loops.spec import state_file
 from ralphloop.loops.spec.catalogue import Specs
@@ -15,7 +15,6 @@ from ralphloop.loops.spec.kind import IMPLEMENT, NOTES, TASKS, Spec
 from ralphloop.loops.spec.state_file import State
 from ralphloop.store.loop import LoopFiles
 from ralphloop.tasklists import boxes, spec_phase
-from ralphloop.views.state import state_of
 
 GOAL_SHOWN = 500
 
@@ -93,7 +92,7 @@ def standing(place: Here, spec: Spec) -> Standing:
     except UserError as error:
         fault = str(error)
     loop = state_file.loop_to_resume(spec, place)
-    return Standing(spec, state, fault, tasks, loop, state_of(loop) if loop else None)
+    return Standing(spec, state, fault, tasks, loop, loop.state() if loop else None)
 
 
 def row(found: Standing, *, current: bool) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from ralphloop.cli.errors import UserError
+from ralphloop.errors import UserError
 from ralphloop.loops.place import Here
 from ralphloop.loops.result import Result
 from ralphloop.loops.spec import creation, ending, overview, state_file, step, wording

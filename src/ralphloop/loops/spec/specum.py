@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any, NamedTuple
 
-from ralphloop.cli.errors import UserError
+from ralphloop.errors import UserError
 from ralphloop.loops.place import Here
 from ralphloop.loops.result import Result
 from ralphloop.loops.spec import creation, ending, overview, state_file, triage, wording

@@ -7,18 +7,17 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from ralphloop.cli.errors import UserError
 from ralphloop.domain import jsontext
 from ralphloop.domain.model import FINAL
+from ralphloop.errors import BusyError, UserError
 from ralphloop.loops.book import WAIT_S
 from ralphloop.loops.place import Here, last_over
 from ralphloop.loops.spec.kind import Spec
 from ralphloop.store import arming, files
-from ralphloop.store.lock import BusyError, Lock
+from ralphloop.store.lock import Lock
 from ralphloop.store.loop import LoopFiles
 from ralphloop.store.shelf import Shelf
 from ralphloop.tasklists import frontmatter, spec_phase
-from ralphloop.views.state import state_of
 
 
 class State(NamedTuple):
@@ -120,7 +119,7 @@ def last_loop(spec: Spec, place: Here) -> LoopFiles | None:
 def loop_to_resume(spec: Spec, place: Here) -> LoopFiles | None:
     """The loop over this spec that is under way, or that has ended and can go on."""
     loop = last_loop(spec, place)
-    return loop if loop is not None and state_of(loop).outcome not in FINAL else None
+    return loop if loop is not None and loop.state().outcome not in FINAL else None
 
 
 @contextmanager

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from ralphloop.cli.errors import UserError
-from ralphloop.hook import words
+from ralphloop.engine import words
+from ralphloop.errors import UserError
 from ralphloop.loops.place import Here
 from ralphloop.loops.result import Result
 from ralphloop.loops.spec import overview, state_file
@@ -14,7 +14,6 @@ from ralphloop.loops.spec.catalogue import Specs
 from ralphloop.loops.spec.kind import GRANULARITIES, NOTES, TASKS, Spec, Step
 from ralphloop.store.loop import LoopFiles
 from ralphloop.tasklists import spec_phase
-from ralphloop.views.state import state_of
 
 
 def begin(place: Here, specs: Specs, *, action: str, text: str = "", writes: str = "") -> Result:
@@ -40,7 +39,7 @@ def begin(place: Here, specs: Specs, *, action: str, text: str = "", writes: str
 
 
 def _must_not_run(spec: Spec, loop: LoopFiles | None) -> None:
-    if loop is not None and state_of(loop).live:
+    if loop is not None and loop.state().live:
         name = spec.name
         raise UserError(
             f"the loop over {name} is running its tasks; `{spec.typed('cancel')}` ends it, or "

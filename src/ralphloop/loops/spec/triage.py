@@ -6,10 +6,10 @@ import os
 from dataclasses import dataclass
 from typing import Any
 
-from ralphloop.cli.errors import UserError
 from ralphloop.domain import jsontext
 from ralphloop.domain.prompt import line
-from ralphloop.hook import words
+from ralphloop.engine import words
+from ralphloop.errors import UserError
 from ralphloop.loops.place import Here
 from ralphloop.loops.result import Result
 from ralphloop.loops.spec import creation, state_file, wording

@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Container
 from typing import NamedTuple
 
-from ralphloop.cli.errors import UserError
+from ralphloop.errors import UserError
 from ralphloop.tasklists import spec_phase
 
 

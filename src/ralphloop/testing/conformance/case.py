@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from ralphloop.domain.model import LAYOUTS
+from ralphloop.errors import CaseError
 from ralphloop.testing.conformance import files
-from ralphloop.testing.conformance.reading import CaseError, json_value, list_of, map_of, must_be, read_table
+from ralphloop.testing.conformance.reading import json_value, list_of, map_of, must_be, read_table
 
 ANY = "none"  # the layout of a case that needs no list
 TOOL, REGISTRATIONS = "ralphloop", "registrations"

@@ -8,12 +8,10 @@ import subprocess
 import time
 from typing import IO
 
+from ralphloop.errors import TooMuchError
+
 CHUNK = 64 * 1024
 PIECE = 512  # any pipe that is ready takes so much at once
-
-
-class TooMuchError(Exception):
-    """One of the streams has more than its limit."""
 
 
 class Exchange:

@@ -13,12 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ralphloop.errors import SceneError
 from ralphloop.testing.conformance.answer import Answer
 from ralphloop.testing.conformance.case import Case, Expect, Step
 from ralphloop.testing.conformance.hook import Hook
 from ralphloop.testing.conformance.judge import Saw, complaints
 from ralphloop.testing.conformance.processes import Processes
-from ralphloop.testing.conformance.scene import Scene, SceneError, Session, since
+from ralphloop.testing.conformance.scene import Scene, Session, since
 
 PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
 FILES = ("unchanged", "absent", "present", "has", "lacks", "equals", "json")  # keys or lists of paths

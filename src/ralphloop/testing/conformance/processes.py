@@ -11,8 +11,9 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from ralphloop.errors import TooMuchError
 from ralphloop.testing.conformance.answer import OUTPUT_MAX, Answer
-from ralphloop.testing.conformance.exchange import Exchange, TooMuchError
+from ralphloop.testing.conformance.exchange import Exchange
 from ralphloop.testing.conformance.orphans import end_marked
 
 LIMIT_S = 30.0

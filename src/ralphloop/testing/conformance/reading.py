@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from ralphloop.errors import CaseError
+
 Reader = Callable[[Any], Any]  # the value as the case keeps it; TypeError for another kind
-
-
-class CaseError(Exception):
-    """A file that is no case: where, and what is wrong with it."""
 
 
 def read_table(

@@ -19,8 +19,9 @@ from pathlib import Path
 from typing import Any
 
 from ralphloop.domain.model import FEATURES, LAYOUTS, SPECKIT, SPECUM
+from ralphloop.engine.find import locate
+from ralphloop.errors import SceneError
 from ralphloop.hook.belongings import HOME, LOGS, ROOT
-from ralphloop.hook.find import locate
 from ralphloop.tasklists.registry import own_file
 from ralphloop.testing.conformance import files
 from ralphloop.testing.conformance.case import ANY, Case
@@ -43,10 +44,6 @@ ELSE = "Look at something else here."
 _ISO = re.compile(r"\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
 _LIKE_HOME = re.compile(rf"\\*{HOME}")
 _EPOCH = re.compile(r'("\w+_at":\s*)(\d{10}(?:\.\d+)?)')
-
-
-class SceneError(Exception):
-    """A case that cannot be set up as it says."""
 
 
 @dataclass

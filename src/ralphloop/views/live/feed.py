@@ -24,7 +24,6 @@ from ralphloop.views.live.burndown import Burndown
 from ralphloop.views.live.follow import Tail
 from ralphloop.views.live.tally import Tally
 from ralphloop.views.snapshot import LoopView, view_of
-from ralphloop.views.state import state_of
 
 KEPT = 500  # activities
 # seconds between two looks at what costs more than a stat call
@@ -72,7 +71,7 @@ class Feed:
     ) -> None:
         self._loop, self._env = LoopFiles(loop.record, loop.shelf, writes=False), env
         self._pace = pace
-        self._state: LoopState = state_of(self._loop)
+        self._state: LoopState = self._loop.state()
         self._view: LoopView | None = None
         self._marks: tuple[str, ...] = ()
         journal, before = loop.shown(JOURNAL), loop.shown(older(JOURNAL))
@@ -124,7 +123,7 @@ class Feed:
         self._marks = marks
         # `resume` changes limits, a new session the owner
         self._loop.record = self._loop.shelf.fresh(self._loop.record)
-        self._state = state_of(self._loop)
+        self._state = self._loop.state()
         self._view = view_of(self._loop)
         self._settle()
         end = self._pace()

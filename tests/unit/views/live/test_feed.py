@@ -69,8 +69,8 @@ def test_nothing_new_means_nothing_is_read_again(
     looked.say(5, "hello")
     eyes.look()
     read: list[str] = []
-    for name in ("view_of", "state_of", "context_of"):
-        monkeypatch.setattr(feeds, name, lambda *_: read.append("read"))
+    for name in ("view_of", "LoopFiles.state", "context_of"):
+        monkeypatch.setattr(f"{feeds.__name__}.{name}", lambda *_: read.append("read"))
     eyes.feed.poll(T0 + 61)
     eyes.look()
     assert (read, eyes.is_new) == ([], False)

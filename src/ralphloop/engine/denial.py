@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ralphloop import system as os
-from ralphloop.hook.transcript import blocks, entries_with, entry_of
+from ralphloop.engine.transcript import blocks, entries_with, entry_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ def _host(url: str) -> str:
 
 def _bash_rule(command: str, said: str, code: str, folder: str) -> str:
     """A rule for each part of the command line, and for each file that it writes into."""
-    from ralphloop.hook import shell
+    from ralphloop.engine import shell
 
     try:
         parts = [(depth, _bare(words), targets) for depth, words, targets in shell.commands(command)]

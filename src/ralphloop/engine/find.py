@@ -13,10 +13,9 @@ from ralphloop.tasklists.registry import own_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Mapping, Optional
+    from typing import Mapping, Optional
 
     from ralphloop.domain.model import StopEvent
-    from ralphloop.hook.recording import Tape
     from ralphloop.tasklists.source import Source
 
 
@@ -42,6 +41,11 @@ class Call:
         self.writes = writes
         # whether the client waits for what this run says after the turn
         self.rewakes = rewakes
+
+    @property
+    def is_attended(self) -> bool:
+        """Whether a person can type in this session."""
+        return self.env.get("CLAUDE_CODE_SESSION_ATTENDED") == "1"
 
     def serves(self, loop: LoopFiles) -> bool:
         """What a supervisor drives is served by the hook that it registered, and by no other."""
@@ -80,24 +84,6 @@ def owned(event: StopEvent, call: Call) -> Optional[LoopFiles]:
     """The session's loop, if this registration serves its layout."""
     loop = held(event, call)
     return loop if loop is not None and call.serves(loop) else None
-
-
-def tape(
-    payload: Mapping[str, Any], event: StopEvent, *, call: Call, mine: Optional[LoopFiles]
-) -> Optional[Tape]:
-    """What keeps this stop for later, if the person wants that: in the project of the session's loop, or in
-    the nearest one. A registration that does not serve the loop has nothing to tell."""
-    if mine is not None and not call.serves(mine):
-        return None
-    shelves = [mine.shelf] if mine else [Shelf(root, call.env) for root in roots(event.cwd, call.env)]
-    for here in shelves:
-        if here.records_stops:
-            try:
-                from ralphloop.hook.recording import Tape
-            except ImportError:  # half a package, in the middle of an update
-                return None
-            return Tape(payload, event, call=call, here=here, loop=mine)
-    return None
 
 
 def locate(name: str, root: str, env: Mapping[str, str]) -> list[Source]:

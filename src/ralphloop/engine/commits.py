@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from ralphloop import errors
 from ralphloop.domain.committed import reopened, waiting
 from ralphloop.domain.model import ENDED
-from ralphloop.store.lock import BusyError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def make(loop: LoopFiles, event: StopEvent, *, decision: Decision, env: Mapping[
         told = catch_up(loop, cwd=event.cwd, env=env)
         if told:
             _tell(loop, decision, told)
-    except (OSError, BusyError):
+    except (OSError, errors.BusyError):
         pass
 
 

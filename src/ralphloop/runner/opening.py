@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from ralphloop.domain import prompt
 from ralphloop.domain.model import LoopState
 from ralphloop.domain.prompt import Words
-from ralphloop.hook.words import words_for
+from ralphloop.engine.words import words_for
 from ralphloop.store import files
 from ralphloop.store.loop import LoopFiles
 from ralphloop.store.tasks import Reading

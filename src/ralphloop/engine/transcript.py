@@ -44,7 +44,7 @@ def read_turn(
             break
     turn.queued = QUEUE in data and _is_queued(data)
     if after_denials or FAILED_TOOL[0] in data or FAILED_TOOL[1] in data:
-        from ralphloop.hook import denial
+        from ralphloop.engine import denial
 
         turn.denied = tuple(denial.denials(data, since))
         turn.worked = frozenset(denial.worked(data, since) if after_denials or turn.denied else ())
@@ -169,7 +169,7 @@ def _note_break(turn: Turn, data: bytes, since: str) -> None:
             turn.broken_off = outcome
             turn.detail = masked(said)[:DETAIL_MAX] if said else ""
             if outcome == RATE_LIMITED:
-                from ralphloop.hook.reset import instant
+                from ralphloop.engine.reset import instant
 
                 turn.resume_at = instant(said[:DETAIL_MAX])
             return

@@ -10,16 +10,16 @@ from __future__ import annotations
 import sys
 import time
 
+from ralphloop import errors
 from ralphloop import system as os
 from ralphloop.domain import outage, prompt
 from ralphloop.domain.limits import tick
 from ralphloop.domain.model import EXECUTION, FAILED, RATE_LIMITED
 from ralphloop.domain.situation import run
-from ralphloop.hook import transcript, wire
-from ralphloop.hook.reset import instant
-from ralphloop.hook.words import words_for
+from ralphloop.engine import transcript
+from ralphloop.engine.reset import instant
+from ralphloop.engine.words import words_for
 from ralphloop.store import tasks, waker
-from ralphloop.store.lock import BusyError
 from ralphloop.store.loop import LoopFiles, iso
 
 TYPE_CHECKING = False
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from ralphloop.domain.model import LoopState, StopEvent
     from ralphloop.domain.worklist import Worklist
-    from ralphloop.hook.find import Call
+    from ralphloop.engine.find import Call
 
 LOOK_S = 1.0
 PATIENCE_S = 23.5 * 3600  # the client ends the hook after a day; a later reset is waited for in several turns
@@ -113,7 +113,7 @@ def outcome(failure: Failure, state: LoopState) -> str:
 
 def _is_possible(loop: LoopFiles, call: Call) -> bool:
     """Whether the client listens to what this hook says later, and nobody else goes on with the loop."""
-    listens = call.rewakes and wire.is_attended(call.env)  # nothing can wake a print run
+    listens = call.rewakes and call.is_attended  # nothing can wake a print run
     return listens and loop.record.supervision is None and not loop.request()
 
 
@@ -148,6 +148,7 @@ def wait(loop: LoopFiles, state: LoopState, *, event: StopEvent, call: Call) -> 
     vigil = Vigil(loop, state.wake, env=call.env)
     # Everything is loaded now: the package may be updated while this waits.
     _wording(LoopFiles(loop.record, loop.shelf, writes=False), state.copy(), event=event, call=call)
+    busy = errors.BusyError
     os.chdir(os.sep)  # nor is the project's folder held
     with waker.lock(loop):
         over_s = min(state.resume_at or 0.0, time.time() + PATIENCE_S)
@@ -157,7 +158,7 @@ def wait(loop: LoopFiles, state: LoopState, *, event: StopEvent, call: Call) -> 
             if time.time() >= over_s or time.monotonic() >= planned_s:
                 try:
                     return _rouse(loop, vigil, event=event, call=call)
-                except BusyError:
+                except busy:
                     continue
             time.sleep(max(0.05, min(LOOK_S, over_s - time.time())))
     return ""
@@ -214,7 +215,7 @@ def _rouse(loop: LoopFiles, vigil: Vigil, *, event: StopEvent, call: Call) -> st
         loop.save(state, durable=True)
         loop.journal("wake", session=event.session, task=state.current, failures=state.failures,
                      late_s=round(late_s, 3))  # fmt: skip
-    return wire.Wake(wire.clean(told))
+    return told
 
 
 def _wording(loop: LoopFiles, state: LoopState, *, event: StopEvent, call: Call) -> str:

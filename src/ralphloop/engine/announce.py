@@ -10,7 +10,7 @@ import sys
 
 from ralphloop import system as os
 from ralphloop.domain.model import ASKED, CANCELLED, INTERRUPTED, RATE_LIMITED
-from ralphloop.hook.words import own_script
+from ralphloop.engine.words import own_script, package
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -76,8 +76,7 @@ def _program() -> list[str]:
     own = own_script()
     if os.path.isfile(own) and sys.platform != "win32":
         return ["/bin/sh", own]
-    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    return [os.path.realpath(sys.executable), "-I", package]
+    return [os.path.realpath(sys.executable), "-I", package()]
 
 
 def _start_detached(words: list[str], folder: str, env: Mapping[str, str]) -> None:

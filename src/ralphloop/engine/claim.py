@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from ralphloop import errors
 from ralphloop import system as os
 from ralphloop.domain.model import FEATURES
-from ralphloop.hook import history, shell
-from ralphloop.hook.find import locate, roots
+from ralphloop.engine import history, shell
+from ralphloop.engine.find import locate, roots
 from ralphloop.store import arming, files, shelf
 from ralphloop.store.shelf import Shelf
 from ralphloop.tasklists.registry import own_file
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from typing import Iterator, Mapping, Optional
 
     from ralphloop.domain.model import StopEvent
-    from ralphloop.hook.find import Call
+    from ralphloop.engine.find import Call
     from ralphloop.store.loop import LoopFiles
     from ralphloop.store.shelf import Record
     from ralphloop.tasklists.source import Source
@@ -95,10 +96,10 @@ def _claim(event: StopEvent, call: Call) -> Optional[LoopFiles]:
 def _arm(source: Source, here: Shelf, *, event: StopEvent, call: Call, since: str) -> Optional[LoopFiles]:
     try:
         loop = arming.arm(source, here, session=event.session or "", writes=call.writes, since=since)
-    except arming.TakenError:
+    except errors.TakenError:
         return None
     if source.layout == FEATURES and call.writes:
-        from ralphloop.hook.checks import pin_protected
+        from ralphloop.engine.checks import pin_protected
 
         pin_protected(loop)
     return loop

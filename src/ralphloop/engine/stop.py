@@ -1,13 +1,15 @@
-"""One stop of a loop's owner: what is read for it, and what the rules make of that."""
+"""One stop of a loop: find the loop, decide under its lock, write that down, then do what follows from it."""
 
 from __future__ import annotations
 
 import time
 
+from ralphloop import errors
 from ralphloop.domain.answer import Decision
 from ralphloop.domain.decide import decide
 from ralphloop.domain.model import (
     ARMED,
+    COMPLETE,
     ENDED,
     FEATURES,
     RUNNING,
@@ -16,15 +18,15 @@ from ralphloop.domain.model import (
     status_word,
 )
 from ralphloop.domain.situation import Situation
-from ralphloop.hook import find, transcript
-from ralphloop.hook.words import client_cap, words_for
+from ralphloop.engine import find, transcript
+from ralphloop.engine.words import client_cap, words_for
 from ralphloop.store import tasks
 from ralphloop.store.loop import CANCEL, iso, obey
 from ralphloop.tasklists.registry import own_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Optional, Union
+    from typing import Optional, Protocol, Union
 
     from ralphloop.domain.answer import Need
     from ralphloop.domain.limits import Spent
@@ -33,8 +35,68 @@ if TYPE_CHECKING:
     from ralphloop.evidence.prove import Prover
     from ralphloop.store.loop import LoopFiles
 
+    class Tape(Protocol):
+        """Who wants to know of a stop while it is decided: everything is as it was, a round of checks is
+        over, the decision is made."""
+
+        def take(self) -> None: ...
+        def checked(self, checks: Prover) -> None: ...
+        def decided(self, decision: Decision, loop: LoopFiles) -> None: ...
+
+
 DISK = (5, 13, 27, 28, 30, 122)  # errors of the disk itself: EIO, EACCES, EFBIG, ENOSPC, EROFS, EDQUOT
 LAG_S = 0.6  # the client may write the end of a turn up to this long after it calls the hook
+
+
+def decision_on(event: StopEvent, call: find.Call) -> Optional[tuple[Decision, LoopFiles]]:
+    """Decide, write it down, and do what follows from it; None if this stop is nobody's."""
+    return decision_for(event, call, mine=find.held(event, call))
+
+
+def decision_for(
+    event: StopEvent, call: find.Call, *, mine: Optional[LoopFiles], tape: Optional[Tape] = None
+) -> Optional[tuple[Decision, LoopFiles]]:
+    """The same where it is known already which loop the session owns."""
+    loop = _loop(mine, event, call)
+    if loop is None:
+        return None
+    now = Stop(event, loop, call=call)
+    while True:
+        try:
+            with loop.lock():
+                if tape is not None:
+                    tape.take()
+                decision = now.decide()
+                if isinstance(decision, Decision) and decision.writes:
+                    _write(now, decision)
+        except errors.BusyError:
+            loop.journal("busy", session=event.session, by=call.registration)
+            return None
+        if decision is None:
+            return None
+        if isinstance(decision, Decision):
+            break
+        assert now.checks is not None, "a stop that writes plans its checks"
+        now.checks.run()
+        if tape is not None:
+            tape.checked(now.checks)
+    if tape is not None:
+        tape.decided(decision, loop)
+    _follow_up(now, decision)
+    return decision, loop
+
+
+def loop_of(event: StopEvent, call: find.Call) -> Optional[LoopFiles]:
+    """The loop that this stop is about; for a session that owns none, perhaps one that becomes its own."""
+    return _loop(find.held(event, call), event, call)
+
+
+def _loop(mine: Optional[LoopFiles], event: StopEvent, call: find.Call) -> Optional[LoopFiles]:
+    if mine is not None:
+        return mine if call.serves(mine) else None
+    from ralphloop.engine import claim
+
+    return claim.for_stop(event, call)
 
 
 class Stop:
@@ -96,7 +158,7 @@ class Stop:
         if not self.loop.writes:
             return
         if self.checks is None:
-            from ralphloop.hook.checks import prover
+            from ralphloop.engine.checks import prover
 
             self.checks = prover(self.loop, self.event, self.call.env)
         self.checks.plan(need.checks, state, same_round=not turn.tools)
@@ -188,7 +250,7 @@ class Stop:
     def _budget(self, state: LoopState) -> Optional[Spent]:
         """What was spent so far, where a limit on it was set; counted once per stop."""
         if self._spent is None and self.loop.record.limits.budgeted:
-            from ralphloop.hook.spending import count
+            from ralphloop.engine.spending import count
 
             self._spent = count(self.loop, state, self.event.transcript)
         return self._spent
@@ -198,8 +260,8 @@ class Stop:
         terms = self.loop.record.supervision
         if terms is None or not terms.context:
             return None
-        from ralphloop.hook import history
-        from ralphloop.hook.spending import fullness
+        from ralphloop.engine import history
+        from ralphloop.engine.spending import fullness
 
         history.await_reply(self.event.transcript, self.event.reply)  # its usage is what tells
         return fullness(self.event.transcript)
@@ -249,3 +311,61 @@ def _on_request(answer: Decision, request: str, who: str) -> Decision:
     """A cancel or pause that came while this stop was being decided wins over its answer."""
     obey(answer.loop, request, who)
     return Decision(answer.loop, rule="request", status=status_word(answer.loop.outcome))
+
+
+def _write(now: Stop, decision: Decision) -> None:
+    """Put the decision on disk before anybody hears of it."""
+    loop, state, event = now.loop, decision.loop, now.event
+    if decision.status and now.work is not None:
+        _show(now, decision, now.work)
+    if decision.blocks:
+        loop.save(state)
+    else:
+        loop.rest(state)
+    loop.journal(
+        "stop",
+        decision="continue" if decision.blocks else "allow",
+        rule=decision.rule,
+        state=state.state,
+        outcome=state.outcome,
+        detail=state.detail,
+        iteration=state.iteration,
+        task=decision.task,
+        claimed=now.claims,
+        refused=decision.refused,
+        proven=now.checks.results.proven if now.checks is not None else [],
+        session=event.session,
+        prompt=event.prompt,
+        active=event.active,
+        by=now.call.registration,
+    )
+    if decision.handover:
+        loop.journal("handover", session=event.session, why=decision.handover, task=decision.task)
+    said = state.outcome or ("continue with " + decision.task if decision.blocks else state.state)
+    who = "session=%s active=%s" % (event.session, event.active)
+    loop.log("stop %s iteration=%d: %s" % (who, state.iteration, said))
+
+
+def _show(now: Stop, decision: Decision, work: Worklist) -> None:
+    """Bring the files that people and plugins read up to date."""
+    record, state = now.loop.record, decision.loop
+    tasks.show(record, state, work, status=decision.status)
+    if record.layout != FEATURES:
+        from ralphloop.engine import spec_folder
+
+        spec_folder.tidy(record, now=time.time())
+        if state.outcome == COMPLETE and work.epic:
+            spec_folder.close_epic(record, work.epic)
+
+
+def _follow_up(now: Stop, decision: Decision) -> None:
+    """Tell the person, and commit; the lock is let go."""
+    loop, call = now.loop, now.call
+    if decision.writes and decision.loop.outcome:
+        from ralphloop.engine.announce import announce
+
+        announce(loop, decision.loop, call.env, before=now.before)
+    if decision.writes and loop.writes and loop.record.supervision and loop.record.supervision.branch:
+        from ralphloop.engine import commits
+
+        commits.make(loop, now.event, decision=decision, env=call.env)

@@ -53,15 +53,16 @@ def command(env: Mapping[str, str]) -> str:
         return 'sh "%s"' % own
     # The hook runs under the real interpreter, and a rule must match what it says.
     python = os.path.realpath(sys.executable) if sys.executable else "python3"
-    return "%s %s" % (prompt.shell_word(python), prompt.shell_word(_package()))
+    return "%s %s" % (prompt.shell_word(python), prompt.shell_word(package()))
 
 
 def own_script() -> str:
     """The command line in the plugin that this package lies in, if it lies in one."""
-    return os.path.join(os.path.dirname(_package()), "bin", "ralphloop")
+    return os.path.join(os.path.dirname(package()), "bin", "ralphloop")
 
 
-def _package() -> str:
+def package() -> str:
+    """The folder that we lie in."""
     return os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 

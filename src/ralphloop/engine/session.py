@@ -1,0 +1,208 @@
+"""What happens to a loop around its stops: its session begins, is asked something, breaks off or ends."""
+
+from __future__ import annotations
+
+import time
+
+from ralphloop.domain import prompt
+from ralphloop.domain.model import APPROVE, ENDED, EXECUTION, FAILED, INTERRUPTED, RATE_LIMITED
+from ralphloop.engine import claim, find, history, transcript
+from ralphloop.engine.announce import announce
+from ralphloop.engine.reset import instant
+from ralphloop.engine.words import words_for
+from ralphloop.store import arming, shelf, tasks
+from ralphloop.store.loop import LoopFiles, iso
+from ralphloop.store.shelf import Shelf
+from ralphloop.tasklists.registry import own_file
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Optional
+
+    from ralphloop.domain.model import LoopState, StopEvent
+
+# how a session begins
+BEGINNINGS, COMPACT, RESUME = ("startup", "clear"), "compact", "resume"
+RUN = "RALPHLOOP_RUN"  # set for sessions whose prompt a supervisor sends
+
+
+def begins(event: StopEvent, call: find.Call, *, source: str) -> str:
+    """A session begins, in one of several ways: what to tell the person, or after a compaction the agent."""
+    mine = find.held(event, call)
+    if mine is None:
+        return _bind(event, call, begun=iso(time.time())) if source in BEGINNINGS else ""
+    state = mine.load()
+    if state is None or not call.serves(mine) or not _speaks(state, call):
+        return ""
+    if source == COMPACT and state.live:
+        return _put_task_back(mine, state, event, call)
+    if source == RESUME and not state.live:
+        return _resume_text(mine, state, call)
+    return ""
+
+
+def _speaks(state: LoopState, call: find.Call) -> bool:
+    return state.served[1:] in ([], [call.registration])
+
+
+def _bind(event: StopEvent, call: find.Call, *, begun: str, asked: str = "") -> str:
+    found = claim.waiting(event, call, begun=begun, asked=asked)
+    loop = arming.bind(found[1], found[0], session=event.session or "") if found else None
+    if loop is not None:
+        told = "ralphloop %s: this session now owns the loop." % loop.record.name
+        waits = (
+            " Its checks are not approved: `%s` shows them." % APPROVE[loop.record.layout]
+            if loop.record.unapproved
+            else ""
+        )
+        return told + waits
+    names = [record.name for _, record in claim.armed(event.cwd, call)]
+    if len(names) > 1 and not asked:
+        told = "ralphloop: several loops wait for a session (%s); the one whose prompt you send is bound."
+        return told % ", ".join(names)
+    return ""
+
+
+def _put_task_back(loop: LoopFiles, state: LoopState, event: StopEvent, call: find.Call) -> str:
+    """After a compaction the prompt survives only in a summary: say again what the task is."""
+    with loop.lock():
+        reading = tasks.read_work(loop, state, now=time.time())
+        work = reading.work
+        loop.save(state)
+        loop.journal("compact", session=event.session, task=state.current)
+    if work is None or not work.next or work.phase != EXECUTION:
+        return ""
+    limit = int(loop.record.limits.iterations)
+    words = words_for(loop, event.cwd, call.env)
+    return prompt.continuation(state, work, limit=limit, words=words, notes=reading.notes)
+
+
+def _resume_text(loop: LoopFiles, state: LoopState, call: find.Call) -> str:
+    how = "`%s` goes on." % words_for(loop, call.cwd, call.env).how("resume")
+    return prompt.said(state, "%s (%s). %s" % (state.state, state.outcome, how))
+
+
+def ends(event: StopEvent, call: find.Call, *, reason: str) -> None:
+    """A session ends: a loop that was at work rests, and nobody is told."""
+    loop = find.owned(event, call)
+    if loop is None:
+        return
+    if loop.record.supervision is not None:
+        loop.journal("session_over", session=event.session, reason=reason)  # the supervisor judges
+        return
+    with loop.lock():
+        state = loop.load()
+        if state is not None and state.wake:  # the client would wake whatever session it has then
+            state.wake = ""
+            loop.save(state)
+        if state is not None and state.live:
+            outcome, detail, state.resume_at = _last_words(state, event)
+            arming.pause(loop, state, outcome=outcome, detail=detail or "the session ended (%s)" % reason)
+            loop.journal("session_end", session=event.session, reason=reason, outcome=outcome)
+
+
+def _last_words(state: LoopState, event: StopEvent) -> tuple[str, str, Optional[float]]:
+    """How the session's last turn ended; in print mode the client may exit before StopFailure runs."""
+    turn = transcript.read_turn(event.transcript, start=state.transcript_end, since=state.since)
+    if turn.broken_off == RATE_LIMITED:
+        return RATE_LIMITED, turn.detail, turn.resume_at
+    return INTERRUPTED, "", None
+
+
+def asked(event: StopEvent, call: find.Call, *, typed: str) -> str:
+    """A session is asked something: what to tell the person."""
+    mine = find.held(event, call)
+    if typed.startswith("/") and typed.split()[0] in [APPROVE[name] for name in call.layouts]:
+        return _approve(mine, typed, event, call)
+    if mine is not None:
+        return _after_interrupt(mine, typed, event, call) if call.serves(mine) else ""
+    return _bind(event, call, begun=history.opening(event.transcript)[0], asked=typed)
+
+
+def _after_interrupt(loop: LoopFiles, typed: str, event: StopEvent, call: find.Call) -> str:
+    """Esc runs no hook: the next message is the first chance to say that the loop rests. And who sends one
+    goes on without being woken."""
+    with loop.lock():
+        state = loop.load()
+        if state is not None and state.wake and not is_news(typed):
+            state.wake = ""
+            loop.save(state)
+        if state is None or not state.live or not _speaks(state, call):
+            return ""
+        turn = transcript.read_turn(event.transcript, start=state.transcript_end, since=state.since)
+        if turn.broken_off != INTERRUPTED:
+            return ""
+        state.transcript_end, state.pending = turn.end, ""
+        arming.pause(loop, state, outcome=INTERRUPTED, detail="interrupted by the person")
+        loop.journal("interrupted", session=event.session, outcome=INTERRUPTED)
+    return _resume_text(loop, state, call)
+
+
+def is_news(typed: str) -> bool:
+    """Whether a prompt is the client's own, about what went on in the background."""
+    return typed.startswith("<task-notification>")
+
+
+def _approve(mine: Optional[LoopFiles], typed: str, event: StopEvent, call: find.Call) -> str:
+    """The person allows the checks that they were shown, by the digest of those commands."""
+    from ralphloop.engine.checks import approve_typed
+
+    if call.env.get(RUN):
+        return "ralphloop: nobody types in this session; approve in a terminal of your own."
+    if history.was_scheduled(event.transcript, typed.split()[0]):
+        told = "the agent scheduled such a prompt, so what is typed in this session approves nothing"
+        return "ralphloop: %s; run `ralphloop approve` in a terminal of your own." % told
+    loops = [loop for loop in ([mine] if mine is not None else _loops(event, call)) if call.serves(loop)]
+    held = [own_file(loop.record) for loop in loops]
+    lists = [source for source in claim.sources(event.cwd, call) if own_file(source) not in held]
+    said = [*typed.split(), ""][1]
+    return "ralphloop: " + approve_typed(loops, lists if mine is None else [], said, call.env)
+
+
+def _loops(event: StopEvent, call: find.Call) -> list[LoopFiles]:
+    """The loops that are under way here, whoever owns them."""
+    return [
+        LoopFiles(record, here)
+        for here in [Shelf(root, call.env) for root in find.roots(event.cwd, call.env)]
+        for kind in (shelf.OWNED, shelf.ARMED)
+        for record in here.records(kind)
+    ]
+
+
+def breaks_off(event: StopEvent, call: find.Call, *, kind: str, details: str) -> str:
+    """An API error ended the turn instead of a stop (2.1.325): what wakes the session later, if anything."""
+    loop = find.owned(event, call)
+    if loop is None:
+        return ""
+    from ralphloop.engine import wake
+
+    said = " ".join(filter(None, (details, event.reply)))
+    failure = wake.Failure(kind, said)
+    if loop.record.supervision is not None:
+        loop.journal("stop_failure", session=event.session, detail=failure.detail)
+        return ""  # the supervisor judges
+    with loop.lock():
+        state = loop.load()
+        if state is None or not _is_broken_off(state, event, call):
+            return ""
+        state.pending, state.wake = "", ""
+        waits = wake.begin(loop, state, failure, event=event, call=call)
+        if waits or wake.outcome(failure, state) == RATE_LIMITED:
+            state.resume_at = state.resume_at if waits else instant(said)
+            arming.pause(loop, state, outcome=RATE_LIMITED, detail=failure.detail)
+        else:
+            state.state, state.outcome, state.detail = ENDED, FAILED, failure.detail
+            loop.rest(state)
+        loop.journal("stop_failure", outcome=state.outcome, detail=failure.detail, resume_at=state.resume_at)
+    announce(loop, state, call.env)
+    return wake.wait(loop, state, event=event, call=call) if waits else ""
+
+
+def _is_broken_off(state: LoopState, event: StopEvent, call: find.Call) -> bool:
+    """Whether this error is the loop's, and this registration's to note. A print run may be over before its
+    error is told; in a terminal the person may have tried again before a limit was over."""
+    key = event.prompt or event.session or ""
+    if state.served[:1] == [key] and state.served[1:] != [call.registration]:
+        return False
+    state.served = [key, call.registration]
+    return state.live or state.outcome == (RATE_LIMITED if call.is_attended else INTERRUPTED)

@@ -1,0 +1,145 @@
+"""Every exception class of ours; `errors` is the door to them.
+
+RalphloopError
+├── UserError                   the message says what to do next
+│   ├── AgentStartError
+│   │   └── GuardianLostError
+│   ├── ConfigError             is a ValueError as well
+│   ├── DemoError
+│   └── UnapprovedError         commands, already, askable
+├── BusyError
+├── CommitError
+│   └── RefusedError            cure
+├── GitError
+│   └── SlowError
+├── NotSentError
+├── ProtectedChangedError       is an OSError as well
+├── SettingsChangedError
+├── StartError                  what, number
+├── TakenError                  record
+└── LabError                    of what tries out hooks and agents
+    ├── CaseError
+    ├── SceneError
+    ├── ScriptError             is a ValueError as well
+    └── TooMuchError
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ralphloop.store.shelf import Record
+
+
+class RalphloopError(Exception):
+    """Whatever we raise ourselves."""
+
+
+class UserError(RalphloopError):
+    """This cannot be done, for a reason that the person can act on; a command's exit code is then 1."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
+
+
+class AgentStartError(UserError):
+    """The agent's client could not be started."""
+
+
+class GuardianLostError(AgentStartError):
+    """The process that was to watch over the client is gone; another one may do better."""
+
+
+class ConfigError(UserError, ValueError):
+    """A setting that cannot hold; the message names its place."""
+
+
+class DemoError(UserError):
+    """Why the demo cannot go on."""
+
+
+class UnapprovedError(UserError):
+    """Nothing was done, because the person has not allowed these commands."""
+
+    def __init__(self, message: str, *, commands: tuple[str, ...], already: int, askable: bool) -> None:
+        super().__init__(message)
+        self.commands = commands
+        self.already = already  # so many more were approved before
+        self.askable = askable  # not inside an agent's client
+
+
+class BusyError(RalphloopError):
+    """Somebody else held the lock until the deadline."""
+
+
+class CommitError(RalphloopError):
+    """No commit can be made; the message says why, and to a person what to do."""
+
+
+class RefusedError(CommitError):
+    """The work tree is not as it must be, which who works in it can put right: `cure` says how."""
+
+    def __init__(self, why: str, cure: str) -> None:
+        super().__init__(why)
+        self.cure = cure
+
+
+class GitError(RalphloopError):
+    """Git said no; the message is the last thing that it said."""
+
+
+class SlowError(GitError):
+    """It did not come to an end in time."""
+
+
+class NotSentError(RalphloopError):
+    """The message did not reach anybody; the text says why, and holds no address or token."""
+
+
+class ProtectedChangedError(RalphloopError, OSError):
+    """A protected file changed after it was looked at."""
+
+    def __init__(self) -> None:
+        super().__init__("a protected file changed while it was looked at; try again")
+
+
+class SettingsChangedError(RalphloopError):
+    """Another program changed the file between our look at it and our write."""
+
+
+class StartError(RalphloopError):
+    """What kept a program from starting: the folder or the program, and the system's number for why."""
+
+    def __init__(self, what: str, number: int) -> None:
+        super().__init__(what, number)
+        self.what = what
+        self.number = number
+
+
+class TakenError(RalphloopError):
+    """The task list, or the session, has a loop already."""
+
+    def __init__(self, record: Record) -> None:
+        super().__init__(record.id)
+        self.record = record
+
+
+class LabError(RalphloopError):
+    """What a trial was given cannot be tried."""
+
+
+class CaseError(LabError):
+    """A file that is no case: where, and what is wrong with it."""
+
+
+class SceneError(LabError):
+    """A case that cannot be set up as it says."""
+
+
+class ScriptError(LabError, ValueError):
+    """A script file that says something no reply can mean."""
+
+
+class TooMuchError(LabError):
+    """A process wrote more than its limit."""
