@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from ralphloop.loops.consent import Approval as Approval
     from ralphloop.loops.consent import approve as approve
     from ralphloop.loops.consent import waiting_change as waiting_change
+    from ralphloop.loops.drive import run as run
     from ralphloop.loops.exhibit import evidence as evidence
     from ralphloop.loops.explanation import EVENT_MAX as EVENT_MAX
     from ralphloop.loops.explanation import explain as explain
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from ralphloop.loops.result import Result as Result
     from ralphloop.loops.result import quiet as quiet
     from ralphloop.loops.resumption import resume as resume
+    from ralphloop.loops.run_terms import RunWish as RunWish
     from ralphloop.loops.stop_record import clear_records as clear_records
     from ralphloop.loops.stop_record import record as record
     from ralphloop.loops.stop_record import records as records
@@ -84,6 +86,8 @@ _HOMES = {
     "plan": "task_list",
     "show_plan": "task_list",
     "start": "outset",
+    "run": "drive",
+    "RunWish": "run_terms",
     "Wish": "outset",
     "resume": "resumption",
     "approve": "consent",

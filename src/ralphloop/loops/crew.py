@@ -8,7 +8,6 @@ import os
 import subprocess
 import sys
 
-from ralphloop.cli.supervise import READY
 from ralphloop.errors import BusyError, UserError
 from ralphloop.loops.place import Here
 from ralphloop.loops.setup import PACKAGE
@@ -17,6 +16,7 @@ from ralphloop.runner.terms import Terms
 from ralphloop.store import files, supervisor
 from ralphloop.store.loop import LoopFiles
 
+READY, TAKEN = "ready", "taken"  # what a supervisor answers to its request
 LOG = "run.log"  # in the loop's folder: what the supervisor itself could not cope with
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 from collections.abc import Callable, Mapping
 from typing import TypeVar
@@ -21,29 +20,34 @@ T = TypeVar("T")
 
 
 def of(
-    args: argparse.Namespace,
     settings: Config,
     place: Here,
     *,
     source: Source,
     loop: LoopFiles | None,
     cwd: str,
+    commits: bool | None,
+    branch: str | None,
 ) -> str:
     """Where commits go, once nothing is in their way; empty where nobody asked for them."""
-    before = _branch_before(loop, args)
+    before = _before(loop, commits=commits, branch=branch)
     if before and loop is not None:
         _must_be_as_left(loop, cwd=cwd, env=place.env)
         return before
-    return _branch(args, settings, source=source, cwd=cwd, env=place.env)
+    asked = commits if commits is not None else bool(branch) or settings.get("commit")
+    if not asked:
+        return ""
+    wanted, lists = branch or settings.get("branch") or "", [os.path.dirname(own_file(source))]
+    return _in_words(lambda: commit.check(cwd, place.env, branch=wanted, lists=lists))
 
 
-def _branch_before(loop: LoopFiles | None, args: argparse.Namespace) -> str:
+def _before(loop: LoopFiles | None, *, commits: bool | None, branch: str | None) -> str:
     """Where commits of this loop went until now: what an unfinished session left in the tree is its own."""
     driven = loop.record.supervision if loop is not None else None
-    branch = driven.branch if driven is not None and args.commit is not False else ""
-    if branch and args.branch not in (None, branch):
-        raise UserError(f"this loop commits on {branch}; leave out --branch, or cancel it and begin anew.")
-    return branch
+    before = driven.branch if driven is not None and commits is not False else ""
+    if before and branch not in (None, before):
+        raise UserError(f"this loop commits on {before}; leave out --branch, or cancel it and begin anew.")
+    return before
 
 
 def _must_be_as_left(loop: LoopFiles, *, cwd: str, env: Mapping[str, str]) -> None:
@@ -53,17 +57,6 @@ def _must_be_as_left(loop: LoopFiles, *, cwd: str, env: Mapping[str, str]) -> No
         raise UserError(
             f"since the last run there are new changes: {told}. Commit, stash or ignore them first."
         )
-
-
-def _branch(
-    args: argparse.Namespace, settings: Config, *, source: Source, cwd: str, env: Mapping[str, str]
-) -> str:
-    """Where commits go, once nothing is in their way; empty where nobody asked for them."""
-    asked = args.commit if args.commit is not None else bool(args.branch) or settings.get("commit")
-    if not asked:
-        return ""
-    branch, lists = args.branch or settings.get("branch") or "", [os.path.dirname(own_file(source))]
-    return _in_words(lambda: commit.check(cwd, env, branch=branch, lists=lists))
 
 
 def switch(terms: Terms, *, cwd: str, env: Mapping[str, str]) -> None:

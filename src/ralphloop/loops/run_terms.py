@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
 import os
-import sys
 from collections.abc import Mapping
-from typing import Any, TextIO
+from typing import Any, NamedTuple
 
-from ralphloop import config
 from ralphloop.agents import trust
 from ralphloop.agents.registry import client
-from ralphloop.cli.output import complain
 from ralphloop.config import Config
 from ralphloop.domain import jsontext
 from ralphloop.errors import UserError
@@ -23,22 +19,38 @@ from ralphloop.runner.terms import Terms
 from ralphloop.store import files
 from ralphloop.store.loop import LoopFiles
 from ralphloop.tasklists.source import Source
-from ralphloop.views.live.show import NO_RICH, why_plain
 
 WIDE = ("auto", "bypassPermissions")
 # what holds when `run` goes on with a loop and is not told otherwise
 KEPT = ("agent", "batch", "context_limit", "fallback_model", "idle_timeout", "model", "permission_mode")
 
 
-def of(args: argparse.Namespace, place: Here, *, source: Source, loop: LoopFiles | None, cwd: str) -> Terms:
+class RunWish(NamedTuple):
+    """What a run is asked for; None is as the run before had it, or as the settings say."""
+
+    limits: Mapping[str, float] = {}
+    adopt: bool = False  # take the loop over from its session
+    commit: bool | None = None
+    branch: str | None = None
+    agent: str | None = None
+    batch: int | None = None
+    context_limit: float | None = None
+    fallback_model: str | None = None
+    idle_timeout: float | None = None
+    model: str | None = None
+    permission_mode: str | None = None
+    stays: bool = False  # somebody is there who can go on after a pause
+    detached: bool = False
+
+
+def of(
+    wish: RunWish, settings: Config, place: Here, *, source: Source, loop: LoopFiles | None, cwd: str
+) -> Terms:
     """An error says what is in the way; nothing is changed yet."""
-    settings = config.load(source.root, place.env)
-    for warning in settings.warnings:
-        complain(warning)
-    if loop is not None:
-        _recall(loop, args)
-    branch = run_branch.of(args, settings, place, source=source, loop=loop, cwd=cwd)
-    terms = _terms(args, settings, branch=branch, env=place.env)
+    branch = run_branch.of(
+        settings, place, source=source, loop=loop, cwd=cwd, commits=wish.commit, branch=wish.branch
+    )
+    terms = _terms(wish, settings, branch=branch)
     must_be_allowed(terms, place.env)
     program = client(terms.agent).PROGRAM
     if program_at(program, place.env) is None:
@@ -65,9 +77,9 @@ def _must_be_trusted(cwd: str, env: Mapping[str, str]) -> None:
     )
 
 
-def _terms(args: argparse.Namespace, settings: Config, *, branch: str, env: Mapping[str, str]) -> Terms:
+def _terms(wish: RunWish, settings: Config, *, branch: str) -> Terms:
     def said(name: str) -> Any:
-        given = getattr(args, name)
+        given = getattr(wish, name)
         return settings.get(name) if given is None else given
 
     return Terms(
@@ -81,39 +93,25 @@ def _terms(args: argparse.Namespace, settings: Config, *, branch: str, env: Mapp
         branch=branch,
         margin_s=settings.get("reset_margin"),
         backoff_s=settings.get("backoff"),
-        stays=_has_view(args, env),
-        detached=args.detach,
+        stays=wish.stays,
+        detached=wish.detached,
     )
 
 
-def _has_view(args: argparse.Namespace, env: Mapping[str, str]) -> bool:
-    """Whether the person has keys to go on with after a pause."""
-    if args.plain or args.json or args.detach or not is_terminal(sys.stdin):
-        return False
-    why = why_plain(sys.stdout, env)
-    if why == NO_RICH:
-        complain(why)
-    return not why
-
-
-def is_terminal(stream: TextIO | None) -> bool:
-    return stream is not None and stream.isatty()
-
-
-def keep(loop: LoopFiles, args: argparse.Namespace) -> None:
-    given = {name: getattr(args, name) for name in KEPT if getattr(args, name) is not None}
+def keep(loop: LoopFiles, wish: RunWish) -> None:
+    given = {name: getattr(wish, name) for name in KEPT if getattr(wish, name) is not None}
     files.make_folder(loop.kept)
     files.write_text(_place(loop), jsontext.render(given) + "\n")
 
 
-def _recall(loop: LoopFiles, args: argparse.Namespace) -> None:
+def recalled(loop: LoopFiles, wish: RunWish) -> RunWish:
+    """With what the run before on this loop was asked for, where this one does not say."""
     try:
         before = jsontext.parse_object(files.read_quietly(_place(loop)) or "{}")
     except ValueError:
-        return
-    for name in KEPT:
-        if getattr(args, name) is None:
-            setattr(args, name, before.get(name))
+        return wish
+    known: dict[str, Any] = {name: before.get(name) for name in KEPT if getattr(wish, name) is None}
+    return wish._replace(**known)
 
 
 def _place(loop: LoopFiles) -> str:

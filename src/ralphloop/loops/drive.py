@@ -1,0 +1,215 @@
+"""Drives a loop through fresh sessions: prepared, begun or gone on with, then a supervisor's."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from ralphloop import config
+from ralphloop.domain.model import COMPLETE, FINAL, INTERRUPTED, NEEDS_APPROVAL, RATE_LIMITED, LoopState
+from ralphloop.domain.supervision import Supervision
+from ralphloop.errors import BusyError, UserError
+from ralphloop.evidence import tree
+from ralphloop.evidence.approval import waiting
+from ralphloop.loops import exit_code, outset, precheck, resumption, run_branch, run_terms
+from ralphloop.loops.book import locked
+from ralphloop.loops.choice import choose
+from ralphloop.loops.consent import Approval
+from ralphloop.loops.crew import READY, TAKEN, Supervised, taken
+from ralphloop.loops.place import Here, last_over, pick
+from ralphloop.loops.result import Result, Tell, quiet
+from ralphloop.loops.run_terms import RunWish
+from ralphloop.notify import send
+from ralphloop.runner.control import Control
+from ralphloop.runner.supervise import supervise
+from ralphloop.runner.terms import Terms
+from ralphloop.store import arming, supervisor
+from ralphloop.store.loop import LoopFiles
+from ralphloop.store.shelf import Shelf
+from ralphloop.tasklists.source import Source
+from ralphloop.views import terminal
+from ralphloop.views.snapshot import view_of, with_spending
+
+
+class Prepared(NamedTuple):
+    """A run that nothing is in the way of: nothing is changed yet."""
+
+    place: Here
+    wish: RunWish
+    source: Source
+    loop: LoopFiles | None  # the one that goes on
+    cwd: str
+    terms: Terms
+
+
+class Driven(NamedTuple):
+    """A loop that is ready for its supervisor, and what there is to say about it."""
+
+    place: Here
+    loop: LoopFiles
+    cwd: str
+    terms: Terms
+    told: list[str]
+
+    @property
+    def read_only(self) -> LoopFiles:
+        """For a view, which must not touch it."""
+        return LoopFiles(self.loop.record, self.loop.shelf, writes=False)
+
+
+def prepare(
+    place: Here, name: str | None = None, *, wish: RunWish | None = None, told: Tell = quiet
+) -> Prepared:
+    """Which list is meant, the loop over it that goes on, and the terms; `told` hears what is odd about the
+    settings."""
+    source = choose(place, name)
+    loop = _before(place, source)
+    cwd = tree.folder_for(source.root, place.cwd)
+    settings = config.load(source.root, place.env)
+    for warning in settings.warnings:
+        told(warning)
+    wish = wish or RunWish()
+    wish = run_terms.recalled(loop, wish) if loop is not None else wish
+    terms = run_terms.of(wish, settings, place, source=source, loop=loop, cwd=cwd)
+    return Prepared(place, wish, source, loop, cwd, terms)
+
+
+def begin(run: Prepared, approval: Approval | None = None, unapproved: bool = False) -> Driven:
+    """Begin a loop, or go on with the one that there is."""
+    place, loop, terms, told = run.place, run.loop, run.terms, list[str]()
+    if loop is None:
+        wish = outset.Wish(
+            session=str(uuid.uuid4()),
+            limits=run.wish.limits,
+            approval=approval,
+            unapproved=unapproved,
+            launching=True,
+            supervision=Supervision(),
+        )
+        armed = outset.arm(place, run.source, wish=wish)
+        loop, told = armed.loop, outset.tell(armed)
+        terms = replace(terms, session=loop.record.session or "")
+    else:
+        precheck.require(place, run.source, launching=True)  # it may have come about since the loop began
+        _go_on(run, loop)
+    run_terms.keep(loop, run.wish)
+    run_branch.switch(terms, cwd=run.cwd, env=place.env)
+    return Driven(place, loop, run.cwd, terms, told)
+
+
+def supervised(driven: Driven) -> Supervised:
+    """The loop with its supervisor, a process of its own, which a view may steer."""
+    return Supervised(driven.loop, driven.terms, place=driven.place, cwd=driven.cwd)
+
+
+def run(
+    place: Here,
+    name: str | None = None,
+    *,
+    wish: RunWish | None = None,
+    approval: Approval | None = None,
+    unapproved: bool = False,
+) -> Result:
+    """Drive a loop in the background; `events` and `state` tell how it goes."""
+    prepared = prepare(place, name, wish=(wish or RunWish())._replace(detached=True))
+    return left(supervised(begin(prepared, approval, unapproved)), "runs in the background")
+
+
+def left(driver: Supervised, how: str) -> Result:
+    """A run that goes on where nobody looks."""
+    record, pid = driver.loop.record, driver.pid
+    ways = f"`ralphloop watch {record.name}` shows it, `ralphloop pause {record.name}` lets it stop."
+    facts = {"id": record.id, "name": record.name, "process": pid}
+    return Result(facts, (f"{record.name} {how} (process {pid}): {ways}",))
+
+
+def waits_for_nobody(loop: LoopFiles) -> bool:
+    """Whether its supervisor only rests for a person, who has left."""
+    return supervisor.last(loop).phase == supervisor.PAUSED
+
+
+def interrupted(loop: LoopFiles) -> None:
+    """The person broke it off before a supervisor could hear of that."""
+    with locked(loop):
+        state = loop.state()
+        if state.live:
+            arming.pause(loop, state, outcome=INTERRUPTED, detail="paused by the person")
+
+
+def closing(loop: LoopFiles) -> Result:
+    """How a run came out; the exit code says it, too."""
+    loop.record, now = loop.shelf.fresh(loop.record), time.time()
+    view = with_spending(view_of(loop), loop, now=now)
+    code = exit_code.of(view.state, view.outcome)
+    told = list(terminal.block(view, now=now))
+    if view.outcome == COMPLETE:
+        told.append(f"  `ralphloop report {view.name}` tells what was done.")
+    return Result({"exit_code": code, **view.to_json()}, tuple(told), code)
+
+
+def serve(request: dict[str, Any], place: Here, *, words: int, answer: Callable[[str], None]) -> None:
+    """Be the supervisor that was asked for: `answer` says whether this one got the loop, the handle `words`
+    brings what steers it."""
+    loop = pick(place, request["loop"])
+    terms = Terms.from_json(request["terms"])
+    run_terms.must_be_allowed(terms, place.env)
+    with ExitStack() as held:
+        try:
+            held.enter_context(supervisor.lock(loop))
+        except BusyError:
+            return answer(TAKEN)
+        control = Control(words, detached=terms.detached)
+        answer(READY)
+        supervise(loop, terms, control, cwd=request["cwd"], env=place.env)
+    outcome = loop.state().outcome
+    if outcome:
+        send.tell(loop, outcome, env=place.env, pid=0 if control.detached else request["terminal"])
+    return None
+
+
+def _before(place: Here, source: Source) -> LoopFiles | None:
+    """The loop over this list that is under way or can go on."""
+    here = Shelf(source.root, place.env)
+    record = arming.holder(source, here)
+    if record is not None:
+        loop = LoopFiles(record, here)
+        if supervisor.is_held(loop):
+            raise taken(loop)
+        return loop
+    over = last_over(place, source)
+    if over is not None and supervisor.is_held(over):
+        raise UserError(
+            f"the last session of {over.record.name} is still being ended; try again in a moment."
+        )
+    return over if over is not None and over.state().outcome not in FINAL else None
+
+
+def _go_on(run: Prepared, loop: LoopFiles) -> None:
+    """Take up a loop that rests or that nobody drives; one that waits for a reset goes on waiting."""
+    with locked(loop):
+        loop.record = loop.shelf.fresh(loop.record)
+        if supervisor.is_held(loop):
+            raise taken(loop)
+        state, record, limits = loop.state(), loop.record, run.wish.limits
+        _must_be_ours(loop, state, adopt=run.wish.adopt)
+        if state.outcome == RATE_LIMITED and not limits:
+            return
+        driven = record.supervision or Supervision()
+        again = f"ralphloop run {record.name}"
+        way = resumption.Way(limits, record.session, again, driven, anew=not state.live)
+        resumption.take_up(run.place, loop, way)
+
+
+def _must_be_ours(loop: LoopFiles, state: LoopState, *, adopt: bool) -> None:
+    record = loop.record
+    if state.live and record.session and record.supervision is None and not adopt:
+        raise UserError(
+            f"{record.name} belongs to session {record.session}; `ralphloop run {record.name} --adopt` "
+            "takes it over, and that session may stop then."
+        )
+    if state.outcome == NEEDS_APPROVAL and waiting(loop):
+        raise UserError(f"{record.name} waits for your approval: `ralphloop approve {record.name}` first.")
