@@ -6,12 +6,13 @@ import argparse
 import os
 import sys
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ralphloop.cli.here import UNDER_WAY, Here, here
 from ralphloop.cli.output import say, say_json
 from ralphloop.domain.answer import Decision, Need
 from ralphloop.domain.model import FINAL_RUN, LAYOUTS, StopEvent
+from ralphloop.domain.plain import plain
 from ralphloop.engine import claim, find
 from ralphloop.engine.stop import Stop, loop_of
 from ralphloop.errors import UserError
@@ -19,6 +20,9 @@ from ralphloop.evidence.prove import is_due
 from ralphloop.hook import wire
 from ralphloop.store import tasks
 from ralphloop.store.loop import LoopFiles
+
+if TYPE_CHECKING:
+    from ralphloop.cli.recorded_case import Said
 
 ALLOW, GO_ON, CHECKS = "allow", "continue", "after the checks"
 TEXTS = ("reason", "systemMessage", "stderr")
@@ -69,9 +73,7 @@ class Account:
 
 def run(args: argparse.Namespace) -> int:
     if args.record is not None:
-        from ralphloop.cli import explain_record
-
-        return explain_record.run(args)
+        return _run_record(args)
     account = Account()
     place = here(writes=False)
     call = find.Call(registration="explain", layouts=LAYOUTS, env=place.env, cwd=place.cwd, writes=False)
@@ -195,3 +197,63 @@ def as_json(account: Account) -> dict[str, Any]:
         "checks": account.pending,
         **dict(zip(TEXTS, texts, strict=True)),
     }
+
+
+def _run_record(args: argparse.Namespace) -> int:
+    """A recorded stop decided again, rule by rule, and compared with its answer."""
+    from ralphloop.cli import replay
+    from ralphloop.cli.recorded_case import Said, answered
+
+    if args.file is not None:
+        raise UserError("explain takes a stop event's FILE or --record, not both.")
+    record = replay.load(here(writes=False), args.record)
+    account = Account()
+    with replay.staged(record) as stage:
+        account.stop = replay.stop_with(record["checks"])
+        consider(stage.data, stage.place, account, call=stage.call)
+        told = replay.blanked(as_json(account), stage.scene)
+        now, then = (
+            replay.steady(said, stage.scene, record["command"]) for said in (_said(account), answered(record))
+        )
+    differs = [name for name, one, other in zip(Said._fields, now, then, strict=True) if one != other]
+    differs += ["checks"] if account.pending else []
+    if args.json:
+        say_json({**told, "record": _facts(record, differs)})
+    else:
+        tell(told)
+        _compare(record, then, differs)
+    return 1 if differs else 0
+
+
+def _said(account: Account) -> Said:
+    """What the hook would print now."""
+    from ralphloop.cli.recorded_case import Said
+
+    decision, loop = account.decision, account.loop
+    if decision is None or loop is None:
+        return Said.of({"stdout": "", "stderr": ""})
+    text = wire.answer(decision, as_context=loop.record.continue_with == "context")
+    return Said.of({"stdout": text, "stderr": decision.stderr})
+
+
+def _facts(record: Mapping[str, Any], differs: list[str]) -> dict[str, Any]:
+    kept = ("at", "version", "loop", "rule", "answer", "left_out")
+    return {**{key: record[key] for key in kept}, "same": not differs, "differs": differs}
+
+
+def _compare(record: Mapping[str, Any], then: Said, differs: list[str]) -> None:
+    answer = GO_ON if then.blocks or then.context else ALLOW
+    by = f" by the rule {record['rule']}" if record["rule"] else ""
+    say("", plain(f"recorded {record['at']} with ralphloop {record['version']}: {answer}{by}"))
+    for path, why in record["left_out"].items():
+        say(plain(f"not in the record: {path} ({why})"))
+    if record["answer"]["broken"]:
+        say("a bug of ralphloop left no answer then; errors.log in its state directory tells more.")
+    if not differs:
+        return say("the answer is the same.")
+    say("the answer is different: " + ", ".join(differs))
+    for name in differs:
+        text = getattr(then, name, None)
+        if isinstance(text, str):
+            say(f"recorded {name}:", *("  " + row for row in (text or "(none)").split("\n")))
+    return None
