@@ -8,7 +8,7 @@ import os
 import sys
 
 from ralphloop.cli.output import say
-from ralphloop.hook import main, wire
+from ralphloop.hook import main
 
 PURPOSE = """\
 This prints one line about the loop of the session whose JSON it reads, as Claude Code's `statusLine` setting
@@ -35,8 +35,8 @@ def run(args: argparse.Namespace) -> int:
 
 def _read() -> bytes:
     """What was sent; without a word, a payload about the session that this runs in, or the only one here."""
-    data = sys.stdin.buffer.read(wire.STDIN_MAX + 1) if sys.stdin is not None else b""
-    if len(data) > wire.STDIN_MAX:
+    data = sys.stdin.buffer.read(main.STDIN_MAX + 1) if sys.stdin is not None else b""
+    if len(data) > main.STDIN_MAX:
         return b""
     if data.strip() not in (b"", b"{}"):
         return data

@@ -123,22 +123,21 @@ def continuation(
     spare -= len(noted)
     room = min(TASK_MAX, spare if not refusals else spare // 3) // max(1, len(work.next))
     tasks = [_task(item, room, words) for item in work.next]
-    parts = [_refused(refusals, spare - sum(map(len, tasks))), noted, head, *tasks, how]
+    parts = [refused(refusals, spare - sum(map(len, tasks))), noted, head, *tasks, how]
     return cut("\n\n".join(part for part in parts if part), REASON_MAX)
 
 
 def carried(notes: Iterable[str], refusals: Iterable[Refusal]) -> str:
     """What one session leaves to the next: that a claim was refused is not in its conversation."""
     noted = cut("\n\n".join(line(note, 1500) for note in notes), NOTES_MAX)
-    return "\n\n".join(part for part in (_refused(refusals, CARRY_MAX), noted) if part)
+    return "\n\n".join(part for part in (refused(refusals, CARRY_MAX), noted) if part)
 
 
-def _refused(refusals: Iterable[Refusal], room: int) -> str:
-    if not refusals:
-        return ""
-    from ralphloop.domain.proof import told
-
-    return told(refusals, room)
+def refused(refusals: Iterable[Refusal], room: int) -> str:
+    """The refusals of one stop, each with its share of the room."""
+    found = list(refusals)
+    share = room // max(1, len(found))
+    return "\n\n".join([refusal.told(share) for refusal in found[: max(1, room // 120)]])
 
 
 def _headline(loop: LoopState, work: Worklist, limit: int) -> str:

@@ -82,10 +82,3 @@ def shown(commands: Iterable[str], command: str) -> str:
     if len(text) <= COMMANDS_MAX and "\n" not in text:
         return text
     return "%d, shown by `%s approve --show`" % (len(found), command)
-
-
-def told(refused: Iterable[Refusal], room: int) -> str:
-    """The refusals of one stop, each with its share of the room."""
-    found = list(refused)
-    share = room // max(1, len(found))
-    return "\n\n".join(refusal.told(share) for refusal in found[: max(1, room // 120)])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ralphloop import system as os
-from ralphloop.engine.transcript import blocks, entries_with, entry_of
+from ralphloop.engine.entries import blocks, entries_with, entry_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

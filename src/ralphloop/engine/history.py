@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from ralphloop import system as os
-from ralphloop.engine.transcript import (
+from ralphloop.engine.entries import (
     FIRST_TAIL,
     FLAGS,
     TAIL_MAX,

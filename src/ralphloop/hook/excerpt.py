@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ralphloop import system as os
 from ralphloop.domain import jsontext
-from ralphloop.engine import claim, history, transcript
+from ralphloop.engine import claim, entries, history
 from ralphloop.tasklists.registry import own_file
 
 TYPE_CHECKING = False
@@ -35,7 +35,7 @@ class Excerpt:
 
 def tail(path: str, *, seen: int) -> Excerpt:
     """The last lines of the transcript; `seen` is where the loop had read to."""
-    found = transcript.new_bytes(path, 0, MOST)
+    found = entries.new_bytes(path, 0, MOST)
     if found is None:
         return Excerpt()
     data, end = found

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 SESSION_EVENTS = ("SessionStart", "SessionEnd", "UserPromptSubmit", "StopFailure")
+STDIN_MAX = wire.STDIN_MAX
 REWAKES = "wake"  # said by a registration whose hook may go on after the turn
 STATUSLINE = "statusline"  # what is registered under this name is no hook: it answers with a line of text
 
@@ -86,7 +87,7 @@ def _cwd() -> str:
 def _read_stdin() -> bytes:
     chunks: list[bytes] = []
     size = 0
-    while size <= wire.STDIN_MAX:
+    while size <= STDIN_MAX:
         try:
             chunk = os.read(0, 1 << 20)
         except OSError:  # closed, or a folder

@@ -9,7 +9,8 @@ from ralphloop.domain.additions import AdditionLimits, excess
 from ralphloop.domain.limits import Spent
 from ralphloop.domain.model import BUDGET, LIMIT, STALLED, Limits, Task, Turn
 from ralphloop.domain.promise import promised
-from ralphloop.domain.proof import Refusal, Results, told
+from ralphloop.domain.prompt import refused as told
+from ralphloop.domain.proof import Refusal, Results
 from ralphloop.domain.supervision import Supervision, share_done
 from unit.domain.build import a_list, a_loop, look
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from ralphloop.domain import proof
-from ralphloop.domain.proof import Refusal, Results, told
+from ralphloop.domain.prompt import refused as told
+from ralphloop.domain.proof import Refusal, Results
 
 RED = Refusal("F1", why="exited with 1", command="make test", tail="one\ntwo\n")
 
