@@ -13,7 +13,7 @@ from ralphloop.cli.health.finding import FATAL, WARNING, Finding
 from ralphloop.cli.output import say, say_json
 from ralphloop.errors import UserError
 from ralphloop.loops.person import require_person
-from ralphloop.loops.place import Here, here
+from ralphloop.loops.place import Place, here
 from ralphloop.loops.setup import Setup, look
 
 
@@ -50,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
     return 1 if any(finding.level == FATAL for finding in found) else 0
 
 
-def _may_fix(args: argparse.Namespace, place: Here) -> None:
+def _may_fix(args: argparse.Namespace, place: Place) -> None:
     require_person(place.env, "--fix")
     if not args.yes and (args.json or not sys.stdin.isatty()):
         raise UserError(
@@ -58,14 +58,14 @@ def _may_fix(args: argparse.Namespace, place: Here) -> None:
         )
 
 
-def _all(place: Here, *, proof: bool) -> Iterator[Finding]:
+def _all(place: Place, *, proof: bool) -> Iterator[Finding]:
     setup = look(place)
     yield from _still(place, setup)
     if proof:
         yield from live.examine(place, setup)
 
 
-def _still(place: Here, setup: Setup) -> Iterator[Finding]:
+def _still(place: Place, setup: Setup) -> Iterator[Finding]:
     """All that can be seen without starting a session."""
     yield program.client(place)
     yield from settings.examine(place, setup)
@@ -75,7 +75,7 @@ def _still(place: Here, setup: Setup) -> Iterator[Finding]:
     yield from loops.examine(place)
 
 
-def _repair(place: Here, *, yes: bool, told: bool) -> list[Finding]:
+def _repair(place: Place, *, yes: bool, told: bool) -> list[Finding]:
     """Offer each repair once, and say what could not be done; what is refused is found again afterwards."""
     failed = []
     for finding in list(_still(place, look(place))):

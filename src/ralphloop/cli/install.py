@@ -16,7 +16,7 @@ from ralphloop.cli import scope
 from ralphloop.cli.output import say, say_json
 from ralphloop.engine.words import command, shown
 from ralphloop.loops import cap, interpreter
-from ralphloop.loops.place import Here, here
+from ralphloop.loops.place import Place, here
 from ralphloop.loops.setup import PACKAGE
 from ralphloop.store import files
 from ralphloop.store.installs import BACKED_UP, BEGAN, FOLDER, GUARD, SettingsFile
@@ -71,7 +71,7 @@ class Said:
     backup: str
 
 
-def _install(place: Here, file: SettingsFile, *, statusline: bool) -> Said:
+def _install(place: Place, file: SettingsFile, *, statusline: bool) -> Said:
     before = scope.usable_text(file)
     below = _cap_below(place, file.path)
     wanted = _wanted(place, raises_cap=not below, statusline=statusline)
@@ -82,7 +82,7 @@ def _install(place: Here, file: SettingsFile, *, statusline: bool) -> Said:
     return Said(done, wanted, changed, settings.cap_in(done.text) or below, backup)
 
 
-def _wanted(place: Here, *, raises_cap: bool, statusline: bool) -> Wanted:
+def _wanted(place: Place, *, raises_cap: bool, statusline: bool) -> Wanted:
     """The rules are in the words that the hook will tell the agent, under the interpreter that it runs in."""
     word = command(place.env)
     return Wanted(
@@ -94,7 +94,7 @@ def _wanted(place: Here, *, raises_cap: bool, statusline: bool) -> Wanted:
     )
 
 
-def _cap_below(place: Here, path: str) -> str:
+def _cap_below(place: Place, path: str) -> str:
     """The cap that the person set where this file's would win over it; empty if none."""
     config = os.path.abspath(registration.config_folder(place.env))
     paths = registration.settings_paths(config, [place.project])

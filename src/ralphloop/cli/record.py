@@ -55,7 +55,7 @@ def _must_fit(action: str, which: str | None, out: Path | None) -> None:
         raise UserError("--out is for `record case`.")
 
 
-def _case(place: loops.Here, which: str, *, out: Path | None) -> int:
+def _case(place: loops.Place, which: str, *, out: Path | None) -> int:
     from ralphloop.testing import recorded_case
 
     made = recorded_case.make(place, which)

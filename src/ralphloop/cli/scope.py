@@ -11,7 +11,7 @@ from typing import TypeVar
 from ralphloop.agents import registration, settings
 from ralphloop.errors import BusyError, SettingsChangedError, UserError
 from ralphloop.loops.person import require_person
-from ralphloop.loops.place import Here
+from ralphloop.loops.place import Place
 from ralphloop.store import installs
 from ralphloop.store.installs import SettingsFile
 
@@ -32,7 +32,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 @contextmanager
-def opened(place: Here, scope: str) -> Iterator[SettingsFile]:
+def opened(place: Place, scope: str) -> Iterator[SettingsFile]:
     """The scope's settings file, for the person, while no other process of ours changes one."""
     require_person(place.env, "a change of the client's settings")
     file = SettingsFile(_path(place, scope), place.env, root="" if scope == USER else place.project)
@@ -59,7 +59,7 @@ def locked(file: SettingsFile) -> Iterator[None]:
         raise UserError("another ralphloop changes settings right now; try again in a moment.") from None
 
 
-def _path(place: Here, scope: str) -> str:
+def _path(place: Place, scope: str) -> str:
     if scope == USER:
         return os.path.join(os.path.abspath(registration.config_folder(place.env)), "settings.json")
     name = "settings.json" if scope == PROJECT else "settings.local.json"

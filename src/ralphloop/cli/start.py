@@ -72,7 +72,7 @@ def run(args: argparse.Namespace) -> int:
     return code
 
 
-def _become_client(place: loops.Here, begun: loops.Result, *, permission_mode: str) -> NoReturn:
+def _become_client(place: loops.Place, begun: loops.Result, *, permission_mode: str) -> NoReturn:
     words = launch.words(place, begun.data["id"], permission_mode=permission_mode)
     sys.stdout.flush()
     try:

@@ -9,12 +9,12 @@ import sys
 from typing import Any
 
 from ralphloop.errors import UserError
-from ralphloop.loops import Here, drive
+from ralphloop.loops import Place, drive
 
 
 def run(_: argparse.Namespace) -> int:
     request = _request()
-    drive.serve(request, Here(request["cwd"], os.environ), words=0, answer=_answer)
+    drive.serve(request, Place(request["cwd"], os.environ), words=0, answer=_answer)
     return 0
 
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from ralphloop.loops.notice import try_notify as try_notify
     from ralphloop.loops.outset import Wish as Wish
     from ralphloop.loops.outset import start as start
-    from ralphloop.loops.place import Here as Here
+    from ralphloop.loops.place import Place as Place
     from ralphloop.loops.place import here as here
     from ralphloop.loops.place import pick as pick
     from ralphloop.loops.question import answer as answer
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 
 # name -> its module; none is called like a name, or loading it would take the name's place
 _HOMES = {
-    "Here": "place",
+    "Place": "place",
     "here": "place",
     "pick": "place",
     "Overview": "glance",

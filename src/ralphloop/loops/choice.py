@@ -7,13 +7,13 @@ import os
 from ralphloop.domain.model import LAYOUTS
 from ralphloop.engine import claim, find
 from ralphloop.errors import UserError
-from ralphloop.loops.place import Here
+from ralphloop.loops.place import Place
 from ralphloop.store import files, tasks
 from ralphloop.tasklists.registry import own_file
 from ralphloop.tasklists.source import Source
 
 
-def choose(place: Here, name: str | None) -> Source:
+def choose(place: Place, name: str | None) -> Source:
     if name is not None:
         return _named(place, name)
     found = _nearest(place)
@@ -26,7 +26,7 @@ def choose(place: Here, name: str | None) -> Source:
     return found[0]
 
 
-def _nearest(place: Here) -> list[Source]:
+def _nearest(place: Place) -> list[Source]:
     """The lists of the nearest place of each layout, those whose own file exists."""
     if os.path.isabs(place.env.get("RALPH_LOOP_DIR") or ""):
         found = place.sources()
@@ -36,7 +36,7 @@ def _nearest(place: Here) -> list[Source]:
     return [source for source in found if files.signature(own_file(source))] or found
 
 
-def _named(place: Here, name: str) -> Source:
+def _named(place: Place, name: str) -> Source:
     everything = place.sources()
     found = [source for source in everything if name in (source.name, f"{source.layout}:{source.name}")]
     if not found:

@@ -10,7 +10,7 @@ from typing import Any
 from ralphloop.errors import UserError
 from ralphloop.loops import exit_code
 from ralphloop.loops.person import require_person
-from ralphloop.loops.place import Here, pick
+from ralphloop.loops.place import Place, pick
 from ralphloop.loops.result import Result
 from ralphloop.store import files
 from ralphloop.views.report import Report, report_of
@@ -21,7 +21,7 @@ from ralphloop.views.report_text import markdown
 SHAPES = ("md", "json", "html")
 
 
-def report(place: Here, name: str | None = None, *, shape: str = "md", output: str | None = None) -> Result:
+def report(place: Place, name: str | None = None, *, shape: str = "md", output: str | None = None) -> Result:
     """One loop's whole life, as text in one of the `SHAPES`, or written into a file; the exit code tells how
     the loop stands."""
     if output is not None:

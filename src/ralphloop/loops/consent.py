@@ -13,7 +13,7 @@ from ralphloop.evidence import approval, protect
 from ralphloop.loops.book import locked
 from ralphloop.loops.choice import choose
 from ralphloop.loops.person import require_person
-from ralphloop.loops.place import UNDER_WAY, Here, must_go_on, pick
+from ralphloop.loops.place import UNDER_WAY, Place, must_go_on, pick
 from ralphloop.loops.result import Result
 from ralphloop.store import approvals, pins, shelf, tasks
 from ralphloop.store.loop import LoopFiles
@@ -76,14 +76,14 @@ class Change(NamedTuple):
         return Result(facts, told, code)
 
 
-def waiting_change(place: Here, name: str | None = None) -> Change:
+def waiting_change(place: Place, name: str | None = None) -> Change:
     """What in a loop, or in a list without one, waits for the person's approval."""
     loop = _loop(place, name)
     source = loop.record if loop is not None else choose(place, name)
     return _change(source, Shelf(source.root, place.env), loop)
 
 
-def approve(place: Here, change: Change, *, by: str = TERMINAL) -> Result:
+def approve(place: Place, change: Change, *, by: str = TERMINAL) -> Result:
     """Adopt exactly what was shown: what changed meanwhile is looked at again."""
     require_person(place.env, "an approval")
     here, loop, source = Shelf(change.source.root, place.env), change.loop, change.source
@@ -113,7 +113,7 @@ def listing(commands: Sequence[str], *, already: int = 0) -> list[str]:
 
 
 def allowed_now(
-    place: Here, source: Source, *, listed: TaskList, given: Approval | None, again: str
+    place: Place, source: Source, *, listed: TaskList, given: Approval | None, again: str
 ) -> list[str]:
     """Take the person's yes to the list's new commands down; those commands. Without it an error has them,
     and `again`, the command to repeat with a yes."""
@@ -148,7 +148,7 @@ def _refusal(commands: Sequence[str], *, layout: str, env: Mapping[str, str], ag
     )
 
 
-def _loop(place: Here, name: str | None) -> LoopFiles | None:
+def _loop(place: Place, name: str | None) -> LoopFiles | None:
     """The loop that is meant; none where a list has commands and no loop was started over it yet."""
     running = place.loops(*UNDER_WAY)
     if not running and (name is None or all(name != loop.record.name for loop in place.loops(shelf.ENDED))):

@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 from ralphloop.errors import BusyError, UserError
-from ralphloop.loops.place import Here
+from ralphloop.loops.place import Place
 from ralphloop.loops.setup import PACKAGE
 from ralphloop.runner.agent_process import end_strays
 from ralphloop.runner.terms import Terms
@@ -23,7 +23,7 @@ LOG = "run.log"  # in the loop's folder: what the supervisor itself could not co
 class Supervised:
     """A loop with its supervisor; the view steers it through this."""
 
-    def __init__(self, loop: LoopFiles, terms: Terms, *, place: Here, cwd: str) -> None:
+    def __init__(self, loop: LoopFiles, terms: Terms, *, place: Place, cwd: str) -> None:
         self.loop = loop
         log = files.open_to_append(loop.path(LOG))
         try:

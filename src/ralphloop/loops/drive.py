@@ -20,7 +20,7 @@ from ralphloop.loops.book import locked
 from ralphloop.loops.choice import choose
 from ralphloop.loops.consent import Approval
 from ralphloop.loops.crew import READY, TAKEN, Supervised, taken
-from ralphloop.loops.place import Here, last_over, pick
+from ralphloop.loops.place import Place, last_over, pick
 from ralphloop.loops.result import Result, Tell, quiet
 from ralphloop.loops.run_terms import RunWish
 from ralphloop.notify import send
@@ -38,7 +38,7 @@ from ralphloop.views.snapshot import view_of, with_spending
 class Prepared(NamedTuple):
     """A run that nothing is in the way of: nothing is changed yet."""
 
-    place: Here
+    place: Place
     wish: RunWish
     source: Source
     loop: LoopFiles | None  # the one that goes on
@@ -49,7 +49,7 @@ class Prepared(NamedTuple):
 class Driven(NamedTuple):
     """A loop that is ready for its supervisor, and what there is to say about it."""
 
-    place: Here
+    place: Place
     loop: LoopFiles
     cwd: str
     terms: Terms
@@ -62,7 +62,7 @@ class Driven(NamedTuple):
 
 
 def prepare(
-    place: Here, name: str | None = None, *, wish: RunWish | None = None, told: Tell = quiet
+    place: Place, name: str | None = None, *, wish: RunWish | None = None, told: Tell = quiet
 ) -> Prepared:
     """Which list is meant, the loop over it that goes on, and the terms; `told` hears what is odd about the
     settings."""
@@ -107,7 +107,7 @@ def supervised(driven: Driven) -> Supervised:
 
 
 def run(
-    place: Here,
+    place: Place,
     name: str | None = None,
     *,
     wish: RunWish | None = None,
@@ -151,7 +151,7 @@ def closing(loop: LoopFiles) -> Result:
     return Result({"exit_code": code, **view.to_json()}, tuple(told), code)
 
 
-def serve(request: dict[str, Any], place: Here, *, words: int, answer: Callable[[str], None]) -> None:
+def serve(request: dict[str, Any], place: Place, *, words: int, answer: Callable[[str], None]) -> None:
     """Be the supervisor that was asked for: `answer` says whether this one got the loop, the handle `words`
     brings what steers it."""
     loop = pick(place, request["loop"])
@@ -171,7 +171,7 @@ def serve(request: dict[str, Any], place: Here, *, words: int, answer: Callable[
     return None
 
 
-def _before(place: Here, source: Source) -> LoopFiles | None:
+def _before(place: Place, source: Source) -> LoopFiles | None:
     """The loop over this list that is under way or can go on."""
     here = Shelf(source.root, place.env)
     record = arming.holder(source, here)

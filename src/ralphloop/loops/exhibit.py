@@ -8,12 +8,12 @@ from typing import Any
 from ralphloop.domain.prompt import line
 from ralphloop.errors import UserError
 from ralphloop.evidence import record
-from ralphloop.loops.place import Here, pick
+from ralphloop.loops.place import Place, pick
 from ralphloop.loops.result import Result
 from ralphloop.store.loop import LoopFiles
 
 
-def evidence(place: Here, wanted: str | None = None, *, loop: str | None = None) -> Result:
+def evidence(place: Place, wanted: str | None = None, *, loop: str | None = None) -> Result:
     """All of a loop's, or what is `wanted`: a task's id, or that of one piece of evidence."""
     of = pick(place, loop)
     known = record.entries(of)

@@ -13,7 +13,7 @@ from ralphloop.engine.stop import Stop, loop_of
 from ralphloop.errors import UserError
 from ralphloop.evidence.prove import is_due
 from ralphloop.hook import wire
-from ralphloop.loops.place import UNDER_WAY, Here
+from ralphloop.loops.place import UNDER_WAY, Place
 from ralphloop.loops.result import Result
 from ralphloop.store import tasks
 from ralphloop.store.loop import LoopFiles
@@ -56,7 +56,7 @@ class Account:
         return {"stdout": text, "stderr": self.decision.stderr}
 
 
-def explain(place: Here, data: bytes) -> Result:
+def explain(place: Place, data: bytes) -> Result:
     """The rules that would be asked if a client sent this stop event here; the last one decides."""
     account = Account()
     call = find.Call(registration="explain", layouts=LAYOUTS, env=place.env, cwd=place.cwd, writes=False)
@@ -65,7 +65,7 @@ def explain(place: Here, data: bytes) -> Result:
     return Result(told, tuple(lines_of(told)))
 
 
-def consider(data: bytes, place: Here, account: Account, *, call: find.Call) -> None:
+def consider(data: bytes, place: Place, account: Account, *, call: find.Call) -> None:
     """The rules before a loop's own, each as the hook applies it; the rest is the loop's to decide."""
     payload = wire.payload(data) if len(data) <= EVENT_MAX else None
     if payload is None:
@@ -84,8 +84,8 @@ def consider(data: bytes, place: Here, account: Account, *, call: find.Call) -> 
     return _find(event, place, account, call=call)
 
 
-def _find(event: StopEvent, place: Here, account: Account, *, call: find.Call) -> None:
-    seen = Here(event.cwd, place.env, writes=False) if os.path.isabs(event.cwd) else place
+def _find(event: StopEvent, place: Place, account: Account, *, call: find.Call) -> None:
+    seen = Place(event.cwd, place.env, writes=False) if os.path.isabs(event.cwd) else place
     known = [loop.record.id for loop in seen.loops(*UNDER_WAY)]
     lists = [source for source in claim.sources(event.cwd, call) if source.enabled]
     if not known and not lists:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from ralphloop.domain import jsontext
 from ralphloop.domain.model import ENDED, FINAL
 from ralphloop.errors import UserError
-from ralphloop.loops.place import UNDER_WAY, Here, pick
+from ralphloop.loops.place import UNDER_WAY, Place, pick
 from ralphloop.store import shelf, tasks
 from ralphloop.store.loop import JOURNAL, LoopFiles
 from ralphloop.store.rotation import older
@@ -41,7 +41,7 @@ class Overview(NamedTuple):
         return [view for view in self.views if view not in ended[most:]]
 
 
-def overview(place: Here, name: str | None = None) -> Overview:
+def overview(place: Place, name: str | None = None) -> Overview:
     """One loop, or all that can be seen from here, live ones first."""
     now = time.time()
     if name is not None:
@@ -50,13 +50,13 @@ def overview(place: Here, name: str | None = None) -> Overview:
     return Overview(views, _unowned(place, views), now)
 
 
-def state(place: Here, name: str | None = None) -> LoopView:
+def state(place: Place, name: str | None = None) -> LoopView:
     """How one loop stands: its state, its tasks, what it spent."""
     return overview(place, pick(place, name).record.id).views[0]
 
 
 def journal(
-    place: Here,
+    place: Place,
     name: str | None = None,
     *,
     follow: bool = False,
@@ -73,7 +73,7 @@ def journal(
 
 
 def events(
-    place: Here,
+    place: Place,
     name: str | None = None,
     *,
     follow: bool = False,
@@ -96,7 +96,7 @@ def _views(loops: list[LoopFiles], now: float) -> list[LoopView]:
     return in_order(with_context(view, loop) if view.live else view for view, loop in found)
 
 
-def _unowned(place: Here, views: list[LoopView]) -> list[Source]:
+def _unowned(place: Place, views: list[LoopView]) -> list[Source]:
     """The lists with work left that no loop is under way over, and none can be resumed over."""
     newest: dict[str, LoopView] = {}
     for view in sorted(views, key=lambda view: view.started_at):

@@ -8,13 +8,13 @@ from ralphloop.agents.presence import agent_in
 from ralphloop.domain.model import CANCELLED, COMPLETE, ENDED, INTERRUPTED, PAUSED, LoopState
 from ralphloop.errors import BusyError, UserError
 from ralphloop.loops.book import WAIT_S, locked
-from ralphloop.loops.place import Here, pick
+from ralphloop.loops.place import Place, pick
 from ralphloop.loops.result import Result
 from ralphloop.store import arming, supervisor, tasks
 from ralphloop.store.loop import CANCEL, PAUSE, PERSON, LoopFiles, obey
 
 
-def pause(place: Here, name: str | None = None) -> Result:
+def pause(place: Place, name: str | None = None) -> Result:
     """Let the agent stop at the end of its turn, until somebody resumes the loop."""
     loop = pick(place, name)
     name, state = loop.record.name, loop.state()
@@ -32,7 +32,7 @@ def pause(place: Here, name: str | None = None) -> Result:
     return _result(loop, f"{name} is paused. The agent stops at the end of its turn; `{again}` goes on.")
 
 
-def cancel(place: Here, name: str | None = None) -> Result:
+def cancel(place: Place, name: str | None = None) -> Result:
     """End the loop for good; its task list stays."""
     loop = pick(place, name)
     name, state = loop.record.name, loop.state()
@@ -45,7 +45,7 @@ def cancel(place: Here, name: str | None = None) -> Result:
     return _result(loop, f"{name} is cancelled. The agent stops{when}; the task list stays.")
 
 
-def ask_for(loop: LoopFiles, request: str, place: Here) -> str:
+def ask_for(loop: LoopFiles, request: str, place: Place) -> str:
     """Leave the request for whoever decides next; who it is from."""
     client = agent_in(place.env)
     who = f"a command in {client}" if client else PERSON
@@ -54,7 +54,7 @@ def ask_for(loop: LoopFiles, request: str, place: Here) -> str:
 
 
 def halt(
-    loop: LoopFiles, request: str, *, place: Here, is_late: Callable[[LoopState], bool] = lambda _: False
+    loop: LoopFiles, request: str, *, place: Place, is_late: Callable[[LoopState], bool] = lambda _: False
 ) -> bool:
     """Ask for it, then write it down if it is not too late; False if it can only hold at the next stop."""
     who = ask_for(loop, request, place)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from ralphloop.loops.place import Here
+from ralphloop.loops.place import Place
 from ralphloop.store import files, shelf
 
 
@@ -14,7 +14,7 @@ def real() -> str:
     return os.path.realpath(sys.executable) if sys.executable else ""
 
 
-def record(place: Here) -> None:
+def record(place: Place) -> None:
     """The shell guard starts this Python: the one on the client's PATH may be another, or none."""
     if not real():
         return

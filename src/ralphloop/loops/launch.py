@@ -12,7 +12,7 @@ from ralphloop.domain import prompt
 from ralphloop.domain.model import CANCELLED, ENDED
 from ralphloop.engine.words import words_for
 from ralphloop.errors import UserError
-from ralphloop.loops.place import Here, pick
+from ralphloop.loops.place import Place, pick
 from ralphloop.loops.setup import PACKAGE, look
 from ralphloop.store import files, tasks
 from ralphloop.store.loop import LoopFiles
@@ -20,7 +20,7 @@ from ralphloop.store.loop import LoopFiles
 INTRODUCTION = "The loop's prompt:"  # a file of the project must not be taken for a command that was typed
 
 
-def must_be_possible(place: Here) -> None:
+def must_be_possible(place: Place) -> None:
     """Refuse before anything is armed."""
     client = agent_in(place.env)
     if client:
@@ -29,7 +29,7 @@ def must_be_possible(place: Here) -> None:
         raise UserError("`claude` is not on PATH; install Claude Code, or start without --launch.")
 
 
-def words(place: Here, loop_id: str, *, permission_mode: str = "") -> list[str]:
+def words(place: Place, loop_id: str, *, permission_mode: str = "") -> list[str]:
     """The command line of the client on this loop; it brings our hooks along where nothing registers them."""
     loop = pick(place, loop_id)
     is_registered = look(place, loop.record.root).serves(loop.record.layout)
@@ -42,7 +42,7 @@ def words(place: Here, loop_id: str, *, permission_mode: str = "") -> list[str]:
     )
 
 
-def failed(place: Here, loop_id: str, error: OSError) -> UserError:
+def failed(place: Place, loop_id: str, error: OSError) -> UserError:
     """The client did not start: the loop is over, and this is what to say."""
     loop = pick(place, loop_id)
     state = loop.state()
@@ -54,7 +54,7 @@ def failed(place: Here, loop_id: str, error: OSError) -> UserError:
     )
 
 
-def first_prompt(loop: LoopFiles, place: Here) -> str:
+def first_prompt(loop: LoopFiles, place: Place) -> str:
     """The loop's own prompt, else what a stop would send first."""
     path = loop.record.paths.get("prompt", "")
     is_own = path and not files.leads_out(path, loop.record.root)

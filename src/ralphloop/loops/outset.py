@@ -20,7 +20,7 @@ from ralphloop.evidence.approval import digest, waiting
 from ralphloop.loops import allowance, interpreter, launch, precheck, terms
 from ralphloop.loops.choice import choose
 from ralphloop.loops.consent import Approval, allowed_now
-from ralphloop.loops.place import Here
+from ralphloop.loops.place import Place
 from ralphloop.loops.result import Result
 from ralphloop.store import arming, shelf, tasks
 from ralphloop.store.loop import LoopFiles
@@ -41,7 +41,7 @@ class Wish(NamedTuple):
     supervision: Supervision | None = None  # where a supervisor begins it
 
 
-def start(place: Here, name: str | None = None, *, wish: Wish | None = None) -> Result:
+def start(place: Place, name: str | None = None, *, wish: Wish | None = None) -> Result:
     """Arm a loop for a session: the one that is named, this one, or the next that begins here."""
     wish, source = wish or Wish(), choose(place, name)
     startable(source)
@@ -70,7 +70,7 @@ class Armed(NamedTuple):
     unprotected: list[str]
 
 
-def arm(place: Here, source: Source, *, wish: Wish) -> Armed:
+def arm(place: Place, source: Source, *, wish: Wish) -> Armed:
     """Begin a loop over the list, once the person has allowed its checks."""
     listed = startable(source)
     begun = ready(place, source, session=wish.session, limits=dict(wish.limits), launching=wish.launching)
@@ -101,7 +101,7 @@ class Ready(NamedTuple):
 
 
 def ready(
-    place: Here, source: Source, *, session: str | None, limits: dict[str, float], launching: bool = False
+    place: Place, source: Source, *, session: str | None, limits: dict[str, float], launching: bool = False
 ) -> Ready:
     """Look whether a loop over this list can begin; an error says why not. Limits that are not given are
     those of the settings."""
@@ -114,7 +114,7 @@ def ready(
     return Ready(session, checks, limits, before, settings.get("continue_with"))
 
 
-def begin(place: Here, source: Source, *, ready: Ready, continue_with: str | None = None) -> LoopFiles:
+def begin(place: Place, source: Source, *, ready: Ready, continue_with: str | None = None) -> LoopFiles:
     """Arm a loop over this list."""
     loop = _arm(place, source, ready=ready, continue_with=continue_with or ready.continue_with)
     if ready.before is not None:
@@ -153,7 +153,7 @@ def look(listed: TaskList) -> Worklist:
     return survey(listed, ledger)
 
 
-def is_free(place: Here, source: Source, session: str | None) -> None:
+def is_free(place: Place, source: Source, session: str | None) -> None:
     """Refuse a second loop over this list, and a second one for this session."""
     holder = arming.holder(source, Shelf(source.root, place.env))
     if holder is not None:
@@ -174,7 +174,7 @@ def _taken(source: Source, record: Record) -> UserError:
     return UserError(f"this session owns a loop already: {record.id} ({owner}). {end}")
 
 
-def _arm(place: Here, source: Source, *, ready: Ready, continue_with: str) -> LoopFiles:
+def _arm(place: Place, source: Source, *, ready: Ready, continue_with: str) -> LoopFiles:
     limits = dict(ready.limits)
     iterations = limits.pop("iterations", None)
     try:

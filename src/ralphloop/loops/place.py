@@ -17,7 +17,7 @@ from ralphloop.tasklists.source import Source
 UNDER_WAY = (shelf.OWNED, shelf.ARMED)
 
 
-class Here:
+class Place:
     """With `writes` off, the loops found here are read and never touched."""
 
     def __init__(self, cwd: str, env: Mapping[str, str], *, writes: bool = True) -> None:
@@ -72,14 +72,14 @@ class Here:
         return None
 
 
-def here(*, writes: bool = True) -> Here:
+def here(*, writes: bool = True) -> Place:
     try:
-        return Here(os.getcwd(), os.environ, writes=writes)
+        return Place(os.getcwd(), os.environ, writes=writes)
     except FileNotFoundError:
         raise UserError("the current folder is gone; change to your project first.") from None
 
 
-def pick(place: Here, name: str | None, *, ended: bool = True) -> LoopFiles:
+def pick(place: Place, name: str | None, *, ended: bool = True) -> LoopFiles:
     """The loop that a command is about; `ended` also takes one that is over if none is under way."""
     if name is not None:
         return _named(place, name)
@@ -101,7 +101,7 @@ def pick(place: Here, name: str | None, *, ended: bool = True) -> LoopFiles:
     raise UserError(f"no loop is under way in {place.project}; `ralphloop start` begins one.")
 
 
-def _named(place: Here, name: str) -> LoopFiles:
+def _named(place: Place, name: str) -> LoopFiles:
     everything = place.loops(*UNDER_WAY, shelf.ENDED)
     exact = [loop for loop in everything if loop.record.id == name]
     if exact:
@@ -122,7 +122,7 @@ def _named(place: Here, name: str) -> LoopFiles:
     raise UserError(f"there is no loop {name} here; {told}.")
 
 
-def last_over(place: Here, source: Source) -> LoopFiles | None:
+def last_over(place: Place, source: Source) -> LoopFiles | None:
     """The newest loop over this list that has ended."""
     left = [loop for loop in place.loops(*UNDER_WAY) if loop.is_over]  # whose record could not be moved
     loops = [*place.loops(shelf.ENDED), *left]
@@ -151,7 +151,7 @@ def _ids(loops: list[LoopFiles]) -> str:
     return ", ".join(loop.record.id for loop in loops)
 
 
-def must_not_be_anothers(place: Here, loop: LoopFiles) -> None:
+def must_not_be_anothers(place: Place, loop: LoopFiles) -> None:
     """An agent speaks for its own session's loop only; the person, outside a client, for any."""
     owner = loop.record.session
     if place.session and owner and owner != place.session:

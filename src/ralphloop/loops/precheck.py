@@ -11,7 +11,7 @@ from ralphloop.agents import claude, registration
 from ralphloop.domain.model import PLUGINS
 from ralphloop.errors import UserError
 from ralphloop.loops import cap
-from ralphloop.loops.place import Here
+from ralphloop.loops.place import Place
 from ralphloop.loops.setup import Setup, look
 from ralphloop.tasklists.registry import own_file
 from ralphloop.tasklists.source import Source
@@ -24,14 +24,14 @@ class Check(NamedTuple):
     fatal: bool = False
 
 
-def run(place: Here, source: Source, *, launching: bool = False) -> list[Check]:
+def run(place: Place, source: Source, *, launching: bool = False) -> list[Check]:
     """What is worth a line; of the cap only what is wrong with it."""
     setup = look(place, source.root)
     hook = _hook(setup, source.layout, launching=launching)
     return [_client(place), hook, writable(source), *_cap(place, setup)]
 
 
-def require(place: Here, source: Source, *, launching: bool = False) -> list[Check]:
+def require(place: Place, source: Source, *, launching: bool = False) -> list[Check]:
     """The same; an error if one of it makes a loop impossible."""
     checks = run(place, source, launching=launching)
     for check in checks:
@@ -40,7 +40,7 @@ def require(place: Here, source: Source, *, launching: bool = False) -> list[Che
     return checks
 
 
-def _client(place: Here) -> Check:
+def _client(place: Place) -> Check:
     if place.session or shutil.which(claude.PROGRAM, path=place.env.get("PATH")):
         return Check("client", True, "Claude Code is there.")
     return Check("client", False, "`claude` is not on PATH: install Claude Code before you go on.")
@@ -65,7 +65,7 @@ def writable(source: Source) -> Check:
     return Check("writable", False, told)
 
 
-def _cap(place: Here, setup: Setup) -> Iterator[Check]:
+def _cap(place: Place, setup: Setup) -> Iterator[Check]:
     value = cap.set_in(place.env, setup.settings)
     if cap.is_low(value):
         yield Check("cap", False, f"{cap.told(value)}; {cap.REPAIR}.")

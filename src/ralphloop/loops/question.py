@@ -8,11 +8,11 @@ from ralphloop.errors import UserError
 from ralphloop.evidence.mask import mask, secrets
 from ralphloop.loops.book import opened, tally_line
 from ralphloop.loops.person import require_person
-from ralphloop.loops.place import Here, must_not_be_anothers, pick
+from ralphloop.loops.place import Place, must_not_be_anothers, pick
 from ralphloop.loops.result import Result
 
 
-def ask(place: Here, task: str, text: str, *, loop: str | None = None) -> Result:
+def ask(place: Place, task: str, text: str, *, loop: str | None = None) -> Result:
     """Ask the person about a task; the loop goes on with the others."""
     if not text.strip():
         raise UserError("the question is empty; say what you need to know.")
@@ -35,7 +35,7 @@ def ask(place: Here, task: str, text: str, *, loop: str | None = None) -> Result
     return Result(facts, (f"{task} waits for the person's answer. {tally_line(work)}",))
 
 
-def answer(place: Here, task: str, text: str, *, loop: str | None = None) -> Result:
+def answer(place: Place, task: str, text: str, *, loop: str | None = None) -> Result:
     """Answer what was asked about a task; the agent gets it with the task."""
     require_person(place.env, "an answer")
     if not text.strip():

@@ -15,14 +15,14 @@ from ralphloop.loops import allowance
 from ralphloop.loops.book import locked
 from ralphloop.loops.crew import taken
 from ralphloop.loops.person import require_person
-from ralphloop.loops.place import Here, must_go_on, pick
+from ralphloop.loops.place import Place, must_go_on, pick
 from ralphloop.loops.result import Result
 from ralphloop.store import arming, pins, supervisor, tasks
 from ralphloop.store.loop import LoopFiles, iso
 
 
 def resume(
-    place: Here,
+    place: Place,
     name: str | None = None,
     *,
     limits: Mapping[str, float] | None = None,
@@ -40,7 +40,7 @@ def resume(
     return Result(facts, tuple(told))
 
 
-def go_on(place: Here, loop: LoopFiles, *, limits: Mapping[str, float], owner: str | None) -> list[str]:
+def go_on(place: Place, loop: LoopFiles, *, limits: Mapping[str, float], owner: str | None) -> list[str]:
     """Take up a loop that rests, for this session; limits that are not given stay. What there is to say."""
     state, record = loop.state(), loop.record
     if state.live and owner == record.session and not limits and not loop.request():
@@ -66,7 +66,7 @@ class Way(NamedTuple):
     anew: bool = True  # in a new window of time, with new attempts
 
 
-def take_up(place: Here, loop: LoopFiles, way: Way) -> None:
+def take_up(place: Place, loop: LoopFiles, way: Way) -> None:
     """Without a word, and under the loop's lock; an error says why it cannot go on."""
     _check_limits(way.limits, place, loop, again=way.again)
     state, record, owner = loop.state(), loop.record, way.owner
@@ -83,7 +83,7 @@ def take_up(place: Here, loop: LoopFiles, way: Way) -> None:
     tasks.show_now(loop, state)
 
 
-def _check_limits(limits: Mapping[str, float], place: Here, loop: LoopFiles, *, again: str) -> None:
+def _check_limits(limits: Mapping[str, float], place: Place, loop: LoopFiles, *, again: str) -> None:
     state = loop.state()
     must_go_on(loop, state)
     higher = allowance.raised(loop.record.limits, dict(limits))
@@ -112,7 +112,7 @@ def _check_budget(limits: Mapping[str, float], loop: LoopFiles, state: LoopState
         )
 
 
-def _owner(place: Here, loop: LoopFiles, *, adopt: bool, wanted: str | None) -> str | None:
+def _owner(place: Place, loop: LoopFiles, *, adopt: bool, wanted: str | None) -> str | None:
     """Who owns the loop from now on: nobody else without `adopt`."""
     known: str | None = loop.record.session
     if adopt:
@@ -143,7 +143,7 @@ def _taken(loop_id: str, name: str) -> UserError:
     return UserError(f"another loop is in the way: {loop_id}; `ralphloop cancel {name}` ends it.")
 
 
-def _told(place: Here, loop: LoopFiles, state: LoopState) -> str:
+def _told(place: Place, loop: LoopFiles, state: LoopState) -> str:
     name, owner = loop.record.name, loop.record.session
     limit = "iteration " + turns(state.iteration, loop.record.limits.iterations, " of ")
     if not owner:

@@ -9,7 +9,7 @@ from typing import TypeVar
 from ralphloop.config import Config
 from ralphloop.errors import CommitError, UserError
 from ralphloop.evidence import commit
-from ralphloop.loops.place import Here
+from ralphloop.loops.place import Place
 from ralphloop.runner import leftover
 from ralphloop.runner.terms import Terms
 from ralphloop.store.loop import LoopFiles
@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 def of(
     settings: Config,
-    place: Here,
+    place: Place,
     *,
     source: Source,
     loop: LoopFiles | None,

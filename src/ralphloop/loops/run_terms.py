@@ -13,7 +13,7 @@ from ralphloop.domain import jsontext
 from ralphloop.errors import UserError
 from ralphloop.loops import run_branch
 from ralphloop.loops.person import require_person
-from ralphloop.loops.place import Here
+from ralphloop.loops.place import Place
 from ralphloop.runner.session_start import program_at
 from ralphloop.runner.terms import Terms
 from ralphloop.store import files
@@ -44,7 +44,7 @@ class RunWish(NamedTuple):
 
 
 def of(
-    wish: RunWish, settings: Config, place: Here, *, source: Source, loop: LoopFiles | None, cwd: str
+    wish: RunWish, settings: Config, place: Place, *, source: Source, loop: LoopFiles | None, cwd: str
 ) -> Terms:
     """An error says what is in the way; nothing is changed yet."""
     branch = run_branch.of(

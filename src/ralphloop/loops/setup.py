@@ -9,7 +9,7 @@ from ralphloop.agents import claude, plugins, registration
 from ralphloop.agents.plugins import Plugin
 from ralphloop.agents.registration import Registration, Settings
 from ralphloop.engine.words import package
-from ralphloop.loops.place import Here
+from ralphloop.loops.place import Place
 from ralphloop.store import files
 
 PACKAGE = package()
@@ -35,7 +35,7 @@ class Setup:
         return any(os.path.isfile(each.guard) for each in self.serving(layout))
 
 
-def look(place: Here, root: str = "") -> Setup:
+def look(place: Place, root: str = "") -> Setup:
     """For a session in this folder; `root` is another one whose settings it reads, by default the project."""
     folders = (root or place.project, os.path.realpath(place.cwd))
     config = os.path.abspath(registration.config_folder(place.env))

@@ -14,7 +14,7 @@ from ralphloop.domain.plain import plain
 from ralphloop.errors import BusyError, UserError
 from ralphloop.hook.recording import FORMAT
 from ralphloop.loops.person import require_person
-from ralphloop.loops.place import UNDER_WAY, Here
+from ralphloop.loops.place import UNDER_WAY, Place
 from ralphloop.loops.result import Result
 from ralphloop.loops.setup import look
 from ralphloop.store import files
@@ -29,7 +29,7 @@ _MOMENT = re.compile(r"2\d{3}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?Z", re.ASCII)
 _REGISTRATION = re.compile(r"[\w-]*", re.ASCII)
 
 
-def record(place: Here, *, on: bool) -> Result:
+def record(place: Place, *, on: bool) -> Result:
     """Keep the stops of this project from now on, or no longer."""
     require_person(place.env, WHAT)
     chosen = _project(place)
@@ -40,14 +40,14 @@ def record(place: Here, *, on: bool) -> Result:
     return Result({"recording": on, "project": chosen.root, "folder": chosen.kept("")}, tuple(told))
 
 
-def _project(place: Here) -> Shelf:
+def _project(place: Place) -> Shelf:
     """The project whose loops or lists are seen from here: in a worktree that may be the main checkout."""
     roots = [loop.record.root for loop in place.loops(*UNDER_WAY)]
     roots += [source.root for source in place.sources()]
     return Shelf(roots[0] if roots else place.project, place.env)
 
 
-def _told_on(place: Here, chosen: Shelf) -> list[str]:
+def _told_on(place: Place, chosen: Shelf) -> list[str]:
     is_served = any(look(place, chosen.root).serves(layout) for layout in LAYOUTS)
     unserved = "! No session here gets our Stop hook yet: `ralphloop install`, `ralphloop run` or a plugin."
     return [
@@ -62,7 +62,7 @@ def _told_off(changed: Shelf) -> str:
     return f"stops in {changed.root} are no longer recorded; what was recorded stays."
 
 
-def records(place: Here) -> Result:
+def records(place: Place) -> Result:
     """Every record that can be seen from here, a line each."""
     require_person(place.env, WHAT)
     rows = [_row_of_kept(one) for one in _kept(place)]
@@ -73,7 +73,7 @@ def records(place: Here) -> Result:
     return Result({"recording": on, "records": rows}, (head, *(plain(_line(row)) for row in rows)))
 
 
-def show_record(place: Here, which: str) -> Result:
+def show_record(place: Place, which: str) -> Result:
     """What one record holds; `which` is its number, or a file."""
     require_person(place.env, WHAT)
     found = load_record(place, which)
@@ -81,7 +81,7 @@ def show_record(place: Here, which: str) -> Result:
     return Result(found, tuple(map(plain, (*head, "", *_inside(found)))))
 
 
-def clear_records(place: Here) -> Result:
+def clear_records(place: Place) -> Result:
     """Remove every record that can be seen from here."""
     require_person(place.env, WHAT)
     try:
@@ -91,7 +91,7 @@ def clear_records(place: Here) -> Result:
     return Result({"removed": count}, (f"{count} records removed.",))
 
 
-def load_record(place: Here, which: str) -> dict[str, Any]:
+def load_record(place: Place, which: str) -> dict[str, Any]:
     """The record of this number in the project, or in this file."""
     try:
         if which.isascii() and which.isdigit():
@@ -104,12 +104,12 @@ def load_record(place: Here, which: str) -> dict[str, Any]:
         raise UserError(f"{which} is no record of a stop ({error}).") from None
 
 
-def _kept(place: Here) -> list[Kept]:
+def _kept(place: Place) -> list[Kept]:
     """The nearest project's first."""
     return [one for here in place.shelves for one in stored.kept(here)]
 
 
-def _numbered(place: Here, number: int) -> Kept:
+def _numbered(place: Place, number: int) -> Kept:
     for one in _kept(place):
         if one.number == number:
             return one

@@ -11,7 +11,7 @@ from ralphloop.evidence.checker import GREEN, Verdict
 from ralphloop.evidence.origin import Origin, client_in, of_session
 from ralphloop.evidence.prove import Prover
 from ralphloop.loops.book import Book, opened, tally_line
-from ralphloop.loops.place import Here, must_not_be_anothers, pick
+from ralphloop.loops.place import Place, must_not_be_anothers, pick
 from ralphloop.loops.result import Result, Tell, quiet
 from ralphloop.store import tasks
 from ralphloop.store.loop import LoopFiles
@@ -25,7 +25,7 @@ _SAID = {
 }
 
 
-def done(place: Here, task: str, *, loop: str | None = None, told: Tell = quiet) -> Result:
+def done(place: Place, task: str, *, loop: str | None = None, told: Tell = quiet) -> Result:
     """Claim that a task is done and run its checks at once; it stays open if one fails, and the code is 1."""
     found = pick(place, loop)
     must_not_be_anothers(place, found)
@@ -42,7 +42,7 @@ def done(place: Here, task: str, *, loop: str | None = None, told: Tell = quiet)
     return _settle(found, task, prover)
 
 
-def _claim(book: Book, task_id: str, *, place: Here, told: Tell) -> tuple[Prover | None, str]:
+def _claim(book: Book, task_id: str, *, place: Place, told: Tell) -> tuple[Prover | None, str]:
     """Mark the task as claimed; its checks if they may run, and else what to say."""
     task = book.task(task_id)
     prover = None
@@ -113,7 +113,7 @@ def _result(book: Book, task: str, said: str, *, changed: bool, code: int = 0, *
     return Result(data, (said + tally_line(work),), code)
 
 
-def verify(place: Here, task: str | None = None, *, loop: str | None = None, told: Tell = quiet) -> Result:
+def verify(place: Place, task: str | None = None, *, loop: str | None = None, told: Tell = quiet) -> Result:
     """Run the checks of one task, or of all; what they find is recorded, and changes no task. The code is 0
     if every check is green."""
     found = pick(place, loop)

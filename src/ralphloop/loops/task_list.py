@@ -13,7 +13,7 @@ from ralphloop.errors import UserError
 from ralphloop.loops.choice import choose
 from ralphloop.loops.draft import Draft, from_text
 from ralphloop.loops.outset import look
-from ralphloop.loops.place import Here
+from ralphloop.loops.place import Place
 from ralphloop.loops.result import Result
 from ralphloop.loops.spec import wording
 from ralphloop.store import files, tasks
@@ -26,7 +26,7 @@ PROGRESS = "Status: NOT_STARTED\nIteration: 1\n\nNotes:\n"
 NO_GOAL = "Work through the list of features below until every one of them works."
 
 
-def new(place: Here, name: str, *, goal: str = "", source: tuple[str, bytes] | None = None) -> Result:
+def new(place: Place, name: str, *, goal: str = "", source: tuple[str, bytes] | None = None) -> Result:
     """A folder with a task list, its notes and the prompt that starts the agent; `source` is the name and the
     content of a feature_list.json or of a Markdown list to begin with."""
     draft = from_text(source[0], _text(*source)) if source is not None else Draft()
@@ -42,7 +42,7 @@ def new(place: Here, name: str, *, goal: str = "", source: tuple[str, bytes] | N
     return Result(facts, tuple(told))
 
 
-def plan(place: Here, goal: str, *, name: str | None = None) -> Result:
+def plan(place: Place, goal: str, *, name: str | None = None) -> Result:
     """An empty list for a goal; who plans writes the features into it."""
     root = place.project
     known = files.names(os.path.join(root, ".ralph", "loops"))
@@ -57,7 +57,7 @@ def plan(place: Here, goal: str, *, name: str | None = None) -> Result:
     return Result({"name": name, "folder": folder, "list": listed, "next": look_at}, told)
 
 
-def show_plan(place: Here, name: str | None = None) -> Result:
+def show_plan(place: Place, name: str | None = None) -> Result:
     """A list with its commands and what is doubtful about it, before it is started."""
     source = choose(place, name)
     try:
@@ -78,7 +78,7 @@ def show_plan(place: Here, name: str | None = None) -> Result:
     return Result(facts, tuple(told))
 
 
-def must_be_new(place: Here, name: str) -> None:
+def must_be_new(place: Place, name: str) -> None:
     """Refuse a name that cannot be, or is taken, before anything is read for it."""
     _must_be_name(name)
     _must_be_free(place.project, name)

@@ -11,7 +11,7 @@ from ralphloop.errors import UserError
 from ralphloop.evidence import globs
 from ralphloop.loops import allowance
 from ralphloop.loops.person import require_person
-from ralphloop.loops.place import Here, last_over
+from ralphloop.loops.place import Place, last_over
 from ralphloop.store import arming, files, pins, shelf, tasks
 from ralphloop.store.loop import LoopFiles
 from ralphloop.tasklists import feature_list
@@ -20,7 +20,7 @@ from ralphloop.tasklists.source import Source
 
 
 def of_loop_before(
-    place: Here, source: Source, *, limits: dict[str, float], configured: dict[str, float]
+    place: Place, source: Source, *, limits: dict[str, float], configured: dict[str, float]
 ) -> tuple[LoopFiles | None, dict[str, float]]:
     """An agent may begin anew what it cancelled, on the same terms: the loop before, and its limits, lowered
     where that was asked for. A file of settings that it may have written raises nothing."""
@@ -43,7 +43,7 @@ def of_loop_before(
     return before, {**kept, **limits}
 
 
-def _moved(place: Here, source: Source) -> LoopFiles | None:
+def _moved(place: Place, source: Source) -> LoopFiles | None:
     """This session's last loop over a list that is gone: it may have been this one, under another name."""
     role = pins.role_of(source.layout)
     gone = [

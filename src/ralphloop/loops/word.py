@@ -7,12 +7,12 @@ from ralphloop.engine.amendment import leave_out
 from ralphloop.errors import UserError
 from ralphloop.loops.book import Book, opened, tally_line
 from ralphloop.loops.person import require_person
-from ralphloop.loops.place import Here, pick
+from ralphloop.loops.place import Place, pick
 from ralphloop.loops.result import Result
 from ralphloop.store import tasks
 
 
-def accept(place: Here, task: str, *, loop: str | None = None) -> Result:
+def accept(place: Place, task: str, *, loop: str | None = None) -> Result:
     """Vouch for a task, whatever its check says."""
     require_person(place.env, "vouching for a task")
     with opened(pick(place, loop)) as book:
@@ -29,7 +29,7 @@ def accept(place: Here, task: str, *, loop: str | None = None) -> Result:
         return _result(book, task, f"{task} counts as done on your word.")
 
 
-def skip(place: Here, task: str, *, loop: str | None = None) -> Result:
+def skip(place: Place, task: str, *, loop: str | None = None) -> Result:
     """Leave a task out of the loop."""
     require_person(place.env, "leaving out a task")
     with opened(pick(place, loop)) as book:

@@ -16,7 +16,7 @@ from ralphloop.evidence.mask import MASKED
 from ralphloop.hook.belongings import HOME, ROOT
 from ralphloop.hook.recording import NAMES
 from ralphloop.loops.person import require_person
-from ralphloop.loops.place import Here
+from ralphloop.loops.place import Place
 from ralphloop.loops.result import Result
 from ralphloop.loops.stop_record import WHAT, Said, load_record
 from ralphloop.testing import toml_text
@@ -40,7 +40,7 @@ class Made(NamedTuple):
     checks_ran: bool
 
 
-def make(place: Here, which: str) -> Made:
+def make(place: Place, which: str) -> Made:
     """A case of the record of this number, or in this file."""
     require_person(place.env, WHAT)
     record = load_record(place, which)

@@ -22,7 +22,7 @@ from ralphloop.evidence.origin import Origin
 from ralphloop.evidence.prove import Prover
 from ralphloop.hook import wire
 from ralphloop.loops.explanation import ALLOW, GO_ON, Account, consider, facts_of, lines_of
-from ralphloop.loops.place import Here
+from ralphloop.loops.place import Place
 from ralphloop.loops.result import Result
 from ralphloop.loops.stop_record import Said, load_record
 from ralphloop.store import approvals, files
@@ -37,7 +37,7 @@ PREFIX = "ralphloop-replay-"
 COMMAND = "ralphloop"
 
 
-def explain(place: Here, which: str) -> Result:
+def explain(place: Place, which: str) -> Result:
     """How a recorded stop would be decided now, rule by rule, compared with its answer; the code is 1 if that
     is another."""
     record = load_record(place, which)
@@ -83,7 +83,7 @@ class Stage(NamedTuple):
     """Where the recorded stop is decided again."""
 
     scene: Scene
-    place: Here
+    place: Place
     call: Call
     data: bytes
 
@@ -114,7 +114,7 @@ def staged(record: Mapping[str, Any]) -> Iterator[Stage]:
         _note_seen(record, here)
         if record["approved"]:
             approvals.approve(here, record["approved"], by="the recorded person")
-        yield Stage(scene, Here(cwd, env, writes=False), call, jsontext.render(payload).encode())
+        yield Stage(scene, Place(cwd, env, writes=False), call, jsontext.render(payload).encode())
 
 
 def _env(scene: Scene, record: Mapping[str, Any], recorded: Mapping[str, str]) -> dict[str, str]:

@@ -7,14 +7,14 @@ from collections.abc import Iterator
 
 from ralphloop.cli.health.finding import FATAL, FINE, WARNING, Finding
 from ralphloop.loops import precheck
-from ralphloop.loops.place import Here
+from ralphloop.loops.place import Place
 from ralphloop.store import shelf
 from ralphloop.store.approvals import is_within_reach
 from ralphloop.store.shelf import Shelf
 from ralphloop.tasklists.registry import own_file
 
 
-def examine(place: Here) -> Iterator[Finding]:
+def examine(place: Place) -> Iterator[Finding]:
     yield _state_folder(place)
     for source in place.sources():
         if not precheck.writable(source).fine:
@@ -23,7 +23,7 @@ def examine(place: Here) -> Iterator[Finding]:
             yield Finding("list", WARNING, told, fix)
 
 
-def _state_folder(place: Here) -> Finding:
+def _state_folder(place: Place) -> Finding:
     folder = shelf.home(place.env)
     nearest = folder
     while not os.path.lexists(nearest) and nearest != os.path.dirname(nearest):

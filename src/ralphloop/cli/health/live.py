@@ -12,7 +12,7 @@ from ralphloop.cli.health import program, settings
 from ralphloop.cli.health.finding import FATAL, FINE, WARNING, Finding
 from ralphloop.cli.output import show_progress
 from ralphloop.domain.model import FEATURES, LAYOUTS
-from ralphloop.loops.place import Here
+from ralphloop.loops.place import Place
 from ralphloop.loops.setup import PACKAGE, Setup
 from ralphloop.store.approvals import is_within_reach
 from ralphloop.store.installs import GUARD, SettingsFile
@@ -22,7 +22,7 @@ from ralphloop.testing import trial
 AGAIN = "Put right what stands above, then run `ralphloop doctor` again"
 
 
-def examine(place: Here, setup: Setup) -> list[Finding]:
+def examine(place: Place, setup: Setup) -> list[Finding]:
     """One proof for each layout that is in use here and has a hook; without any, of the package's own."""
     if not program.client_path(place.env):
         return [Finding("live", WARNING, "not tried, there is no client")]
@@ -32,7 +32,7 @@ def examine(place: Here, setup: Setup) -> list[Finding]:
     return [finding for layout in layouts for finding in _examine(place, setup, layout=layout)]
 
 
-def _examine(place: Here, setup: Setup, *, layout: str) -> Iterator[Finding]:
+def _examine(place: Place, setup: Setup, *, layout: str) -> Iterator[Finding]:
     """Nothing is run that a repository may have brought along: only told."""
     serving = setup.serving(layout)
     known = [each for each in serving if is_known(place, each)]
@@ -47,7 +47,7 @@ def _examine(place: Here, setup: Setup, *, layout: str) -> Iterator[Finding]:
         yield _prove(place, _given(setup, known), layout=layout, is_registered=bool(known))
 
 
-def is_known(place: Here, each: Registration) -> bool:
+def is_known(place: Place, each: Registration) -> bool:
     """Whether what a registration starts is the person's own: this package, what `install` recorded, what the
     client installed as a plugin, or what the person's own settings name."""
     if each.scope in ("", "user"):
@@ -59,7 +59,7 @@ def is_known(place: Here, each: Registration) -> bool:
     return record.get(GUARD) == each.guard and not is_within_reach(Shelf(place.project, place.env))
 
 
-def _prove(place: Here, hooks: trial.Hooks, *, layout: str, is_registered: bool) -> Finding:
+def _prove(place: Place, hooks: trial.Hooks, *, layout: str, is_registered: bool) -> Finding:
     show_progress(f"ralphloop: the client works through a loop of two tasks ({layout}) …")
     try:
         found = trial.prove(

@@ -13,7 +13,7 @@ from ralphloop.cli.health.finding import FATAL, WARNING, Finding, Repair
 from ralphloop.domain.limits import duration
 from ralphloop.domain.model import RUNNING, WAITING
 from ralphloop.errors import BusyError
-from ralphloop.loops.place import UNDER_WAY, Here
+from ralphloop.loops.place import UNDER_WAY, Place
 from ralphloop.loops.setup import look
 from ralphloop.loops.spec import triage
 from ralphloop.loops.spec.catalogue import specs_at
@@ -38,7 +38,7 @@ BEGINNINGS = {
 }  # fmt: skip
 
 
-def examine(place: Here) -> Iterator[Finding]:
+def examine(place: Place) -> Iterator[Finding]:
     loops = place.loops(*UNDER_WAY)
     yield from _locks(loops)
     now = time.time()
@@ -111,7 +111,7 @@ def _orphan(loop: LoopFiles, now: float) -> Iterator[Finding]:
     yield Finding("orphan", WARNING, told, fix)
 
 
-def _left_over(place: Here, now: float) -> Iterator[str]:
+def _left_over(place: Place, now: float) -> Iterator[str]:
     """What we write before it gets its name, of processes that are gone."""
     for folder, names in _spares(place):
         for name in files.names(folder):
@@ -129,7 +129,7 @@ def _left_over(place: Here, now: float) -> Iterator[str]:
                 yield path
 
 
-def _spares(place: Here) -> Iterator[tuple[str, tuple[str, ...]]]:
+def _spares(place: Place) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Folders that are ours alone; elsewhere, the files that we write there."""
     for shelf in place.shelves:
         yield shelf.home, ()
@@ -147,7 +147,7 @@ def _spares(place: Here) -> Iterator[tuple[str, tuple[str, ...]]]:
         yield os.path.dirname(path), (os.path.basename(path),)
 
 
-def _draft_folders(place: Here) -> Iterator[str]:
+def _draft_folders(place: Place) -> Iterator[str]:
     """Where a new list or spec is built before it gets its name."""
     ralph = os.path.join(place.project, ".ralph")
     found = [ralph, os.path.join(ralph, "loops")]

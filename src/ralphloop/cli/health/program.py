@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from ralphloop.agents import claude
 from ralphloop.cli.health.finding import FATAL, FINE, WARNING, Finding, Repair
 from ralphloop.loops import interpreter
-from ralphloop.loops.place import Here
+from ralphloop.loops.place import Place
 from ralphloop.store import files, shelf
 from ralphloop.store.approvals import is_within_reach
 from ralphloop.store.shelf import Shelf
@@ -28,7 +28,7 @@ def client_path(env: Mapping[str, str]) -> str:
     return shutil.which(claude.PROGRAM, path=env.get("PATH")) or ""
 
 
-def client(place: Here) -> Finding:
+def client(place: Place) -> Finding:
     path = client_path(place.env)
     if not path:
         told = "`claude` is not on PATH"
@@ -48,14 +48,14 @@ def client(place: Here) -> Finding:
     return Finding("client", FINE, f"Claude Code {found[0]} ({path})")
 
 
-def recorded(place: Here) -> str:
+def recorded(place: Place) -> str:
     """The interpreter that the shell guard reads first: not one that the project could have named."""
     if is_within_reach(Shelf(place.project, place.env)):
         return ""
     return (files.read_quietly(os.path.join(shelf.home(place.env), "python")) or "").split("\n")[0]
 
 
-def python(place: Here) -> Finding:
+def python(place: Place) -> Finding:
     """What the guard would start: the recorded interpreter if it can be started, else python3 on PATH."""
     known = recorded(place)
     is_used = bool(known) and os.path.isfile(known) and os.access(known, os.X_OK)
@@ -78,7 +78,7 @@ def python(place: Here) -> Finding:
     return Finding("python", FINE, f"the hook starts {path}, Python {version}")
 
 
-def _bad(place: Here, level: str, told: str) -> Finding:
+def _bad(place: Place, level: str, told: str) -> Finding:
     real = interpreter.real()
 
     def apply() -> str:

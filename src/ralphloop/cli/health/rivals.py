@@ -16,7 +16,7 @@ from ralphloop.cli.health.finding import WARNING, Finding, Repair
 from ralphloop.domain.model import PLUGINS, SPECKIT, SPECUM
 from ralphloop.domain.prompt import cut
 from ralphloop.errors import UserError
-from ralphloop.loops.place import Here
+from ralphloop.loops.place import Place
 from ralphloop.loops.setup import Setup
 from ralphloop.store import files
 from ralphloop.store.installs import SettingsFile
@@ -26,7 +26,7 @@ RULES = "hookify"
 BACKUP = ".ralphloop-doctor-backup"
 
 
-def examine(place: Here, setup: Setup) -> Iterator[Finding]:
+def examine(place: Place, setup: Setup) -> Iterator[Finding]:
     for plugin in setup.plugins:
         if plugin.name in LOOPS:
             yield from _removable(place, plugin, told="is another loop, and both would answer a stop")
@@ -37,12 +37,12 @@ def examine(place: Here, setup: Setup) -> Iterator[Finding]:
     yield from _other_hooks(setup)
 
 
-def _file(place: Here, said: Settings) -> SettingsFile:
+def _file(place: Place, said: Settings) -> SettingsFile:
     root = "" if said.scope == scope.USER else os.path.dirname(os.path.dirname(said.path))
     return SettingsFile(said.path, place.env, root=root)
 
 
-def _removable(place: Here, plugin: Plugin, *, told: str) -> Iterator[Finding]:
+def _removable(place: Place, plugin: Plugin, *, told: str) -> Iterator[Finding]:
     """One finding for each file that switches the plugin on."""
     for said in plugin.settings:
         fix = f"Run `ralphloop doctor --fix`, or `claude plugin disable {plugin.id} --scope {said.scope}`"
@@ -51,7 +51,7 @@ def _removable(place: Here, plugin: Plugin, *, told: str) -> Iterator[Finding]:
         yield Finding("rivals", WARNING, f"{plugin.id} ({said.scope} settings) {told}", fix, repair)
 
 
-def _doubles(place: Here, setup: Setup, *, layout: str) -> Iterator[Finding]:
+def _doubles(place: Place, setup: Setup, *, layout: str) -> Iterator[Finding]:
     """Another publisher's plugin of the same name, which has its own idea of the same files."""
     named = [plugin for plugin in setup.plugins if plugin.name == PLUGINS[layout] and plugin.root]
     ours = [plugin for plugin in named if plugin.is_ours]
@@ -66,7 +66,7 @@ def _doubles(place: Here, setup: Setup, *, layout: str) -> Iterator[Finding]:
             yield Finding("rivals", WARNING, told, f"Keep one, or use {PLUGINS[layout]}@{MARKET} instead")
 
 
-def _rules(place: Here) -> Iterator[Finding]:
+def _rules(place: Place) -> Iterator[Finding]:
     """Rules of hookify that block a stop."""
     for folder in dict.fromkeys((place.project, os.path.realpath(place.cwd))):
         below = os.path.join(folder, ".claude")

@@ -11,17 +11,17 @@ from ralphloop.agents.registration import Registration
 from ralphloop.cli.health.finding import FATAL, FINE, WARNING, Finding
 from ralphloop.domain.model import LAYOUTS, PLUGINS
 from ralphloop.loops import cap
-from ralphloop.loops.place import Here
+from ralphloop.loops.place import Place
 from ralphloop.loops.setup import EVENTS, Setup
 
 
-def listed(place: Here) -> tuple[str, ...]:
+def listed(place: Place) -> tuple[str, ...]:
     """The layouts that have a task list here."""
     found = {source.layout for source in place.sources()}
     return tuple(layout for layout in LAYOUTS if layout in found)
 
 
-def examine(place: Here, setup: Setup) -> Iterator[Finding]:
+def examine(place: Place, setup: Setup) -> Iterator[Finding]:
     yield from _faults(setup)
     yield from _switched_off(setup)
     yield from _coverage(setup, listed(place))

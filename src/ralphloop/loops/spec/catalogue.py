@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 
 from ralphloop.errors import UserError
-from ralphloop.loops.place import Here
+from ralphloop.loops.place import Place
 from ralphloop.loops.spec.kind import NOTES, Kind, Settings, Spec, must_stay
 from ralphloop.store import files
 from ralphloop.tasklists import frontmatter, spec_phase, spec_state
@@ -130,7 +130,7 @@ def specs_at(kind: Kind, root: str) -> Specs:
     return Specs(kind, root, settings, tuple(kind.places(root, settings)))
 
 
-def specs_here(kind: Kind, place: Here, *, inside: bool = False) -> Specs:
+def specs_here(kind: Kind, place: Place, *, inside: bool = False) -> Specs:
     """The specs of the nearest folder with a pointer, as a stop would find it, else of the project; `inside`
     looks no further than the project: that is where a new one belongs."""
     top = place.project.rstrip(os.sep) + os.sep

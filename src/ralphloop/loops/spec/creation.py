@@ -8,7 +8,7 @@ from typing import Any
 
 from ralphloop.errors import UserError
 from ralphloop.loops import outset
-from ralphloop.loops.place import Here
+from ralphloop.loops.place import Place
 from ralphloop.loops.spec import state_file
 from ralphloop.loops.spec.catalogue import Specs
 from ralphloop.loops.spec.kind import NOTES, Spec, must_stay
@@ -16,7 +16,9 @@ from ralphloop.store import files
 from ralphloop.tasklists import spec_phase
 
 
-def create(specs: Specs, folder: str, *, goal: str, state: dict[str, Any], quick: Here | None = None) -> Spec:
+def create(
+    specs: Specs, folder: str, *, goal: str, state: dict[str, Any], quick: Place | None = None
+) -> Spec:
     """The folder with its notes and state, now the current one; `quick` is where its loop begins."""
     if os.path.lexists(folder):
         raise _exists(specs, folder)
@@ -37,7 +39,7 @@ def create(specs: Specs, folder: str, *, goal: str, state: dict[str, Any], quick
     return spec
 
 
-def _arm(place: Here, spec: Spec) -> None:
+def _arm(place: Place, spec: Spec) -> None:
     """Let the hook keep the phases going, for this session or the next."""
     outset.startable(spec.source())
     ready = outset.ready(place, spec.source(), session=place.session, limits={})

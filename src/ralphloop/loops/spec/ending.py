@@ -10,7 +10,7 @@ from ralphloop.agents.presence import agent_in
 from ralphloop.domain.model import COMPLETE, FINAL
 from ralphloop.errors import UserError
 from ralphloop.loops.halt import halt, held_later
-from ralphloop.loops.place import Here, must_not_be_anothers
+from ralphloop.loops.place import Place, must_not_be_anothers
 from ralphloop.loops.result import Result
 from ralphloop.loops.spec import overview, state_file
 from ralphloop.loops.spec.catalogue import Specs
@@ -22,7 +22,7 @@ from ralphloop.store.shelf import Shelf
 from ralphloop.tasklists import spec_phase
 
 
-def cancel(place: Here, specs: Specs, *, name: str | None) -> Result:
+def cancel(place: Place, specs: Specs, *, name: str | None) -> Result:
     """End the loop and put the state away; documents stay."""
     spec = specs.must_have(name) if name else specs.must_have_current()
     with state_file.alone(specs.root, place):
@@ -54,7 +54,7 @@ def _state(spec: Spec) -> State | None:
         return None
 
 
-def _end(place: Here, spec: Spec, *, loop: LoopFiles, again: str) -> tuple[bool, list[str]]:
+def _end(place: Place, spec: Spec, *, loop: LoopFiles, again: str) -> tuple[bool, list[str]]:
     """End the loop; False if it can only end at the next stop, or was complete when its turn came. And what
     to say of that."""
     _must_be_ours(place, loop)
@@ -66,7 +66,7 @@ def _end(place: Here, spec: Spec, *, loop: LoopFiles, again: str) -> tuple[bool,
     return True, [f"The loop over {spec.name} is cancelled; the agent stops at the end of its turn."]
 
 
-def _must_be_ours(place: Here, loop: LoopFiles) -> None:
+def _must_be_ours(place: Place, loop: LoopFiles) -> None:
     """An agent ends its own session's loop only; the person, who types or sits at a terminal, any."""
     if not agent_in(place.env):
         return
@@ -77,7 +77,7 @@ def _must_be_ours(place: Here, loop: LoopFiles) -> None:
         raise UserError(f"{error} The person may end it: {end}.") from None
 
 
-def _put_away(place: Here, spec: Spec, *, loop: LoopFiles | None) -> list[str]:
+def _put_away(place: Place, spec: Spec, *, loop: LoopFiles | None) -> list[str]:
     """Move the state, whatever it is, beside the loop or into the user's state directory."""
     if not os.path.lexists(spec.state_path):
         return []
@@ -99,7 +99,7 @@ def _put_away(place: Here, spec: Spec, *, loop: LoopFiles | None) -> list[str]:
     return [f"The state of {spec.name} is removed; a copy is kept: {shown}"]
 
 
-def _rest(place: Here, spec: Spec, *, specs: Specs) -> str:
+def _rest(place: Place, spec: Spec, *, specs: Specs) -> str:
     following = overview.standing(place, spec).following
     again = f"; `{spec.typed(following)}` begins again" if following else ""
     if again and specs.pointed_at() != spec.folder:
@@ -115,7 +115,7 @@ def _free_path(stem: str) -> str:
     return path
 
 
-def switch(place: Here, specs: Specs, *, name: str) -> Result:
+def switch(place: Place, specs: Specs, *, name: str) -> Result:
     """Make another one the current one."""
     spec, old = specs.must_have(name), specs.before()
     state_file.load(spec)
@@ -131,7 +131,7 @@ def switch(place: Here, specs: Specs, *, name: str) -> Result:
     return _result(spec, [*told, *overview.tell(place, spec)])
 
 
-def left_alone(place: Here, old: Spec, *, specs: Specs) -> list[str]:
+def left_alone(place: Place, old: Spec, *, specs: Specs) -> list[str]:
     """The loop of the spec that was current before stays as it is; the hook serves the current one only."""
     loop = state_file.loop_over(old, place)
     if loop is None or not loop.state().live:

@@ -9,7 +9,7 @@ from ralphloop.errors import UserError
 from ralphloop.evidence.approval import digest, waiting
 from ralphloop.loops import allowance, launch, outset, resumption
 from ralphloop.loops.consent import listing
-from ralphloop.loops.place import Here
+from ralphloop.loops.place import Place
 from ralphloop.loops.result import Result
 from ralphloop.loops.spec import state_file
 from ralphloop.loops.spec.kind import TASKS, Spec
@@ -41,7 +41,7 @@ class Wish(NamedTuple):
         return found
 
 
-def implement(place: Here, spec: Spec, *, wish: Wish) -> Result:
+def implement(place: Place, spec: Spec, *, wish: Wish) -> Result:
     """Run the tasks of a spec in a loop: a new one, or the one that there is."""
     with state_file.alone(spec.root, place):
         spec.must_keep_documents_inside()
@@ -87,7 +87,7 @@ def _fields(spec: Spec, wish: Wish, *, tasks: list[Task]) -> dict[str, Any]:
 
 
 def _begin(
-    place: Here, spec: Spec, *, wish: Wish, state: State | None, tasks: list[Task]
+    place: Place, spec: Spec, *, wish: Wish, state: State | None, tasks: list[Task]
 ) -> tuple[LoopFiles, list[str]]:
     """A new loop over the spec, whose count begins anew, and what may keep it from working; if it cannot
     begin, the state is as before."""
@@ -107,7 +107,7 @@ def _begin(
     return loop, doubts
 
 
-def _go_on(place: Here, spec: Spec, *, loop: LoopFiles, wish: Wish) -> list[str]:
+def _go_on(place: Place, spec: Spec, *, loop: LoopFiles, wish: Wish) -> list[str]:
     """Go on with the loop that there is, if it is this session's to go on with."""
     record, state = loop.record, loop.state()
     if record.session is None and place.session:
@@ -126,7 +126,7 @@ def _go_on(place: Here, spec: Spec, *, loop: LoopFiles, wish: Wish) -> list[str]
     return resumption.go_on(place, loop, limits=wish.limits, owner=record.session)
 
 
-def _enter(place: Here, spec: Spec, *, wish: Wish, tasks: list[Task]) -> LoopFiles:
+def _enter(place: Place, spec: Spec, *, wish: Wish, tasks: list[Task]) -> LoopFiles:
     """The state and the pins of a loop that may have begun before there were tasks."""
     with state_file.held(spec, place) as loop:
         assert loop is not None, "it goes on"
@@ -139,7 +139,7 @@ def _enter(place: Here, spec: Spec, *, wish: Wish, tasks: list[Task]) -> LoopFil
     return loop
 
 
-def _told(place: Here, spec: Spec, *, loop: LoopFiles, tasks: list[Task]) -> list[str]:
+def _told(place: Place, spec: Spec, *, loop: LoopFiles, tasks: list[Task]) -> list[str]:
     record = loop.record
     left = sum(1 for task in tasks if not task.done)
     many = "1 task" if len(tasks) == 1 else f"{len(tasks)} tasks"

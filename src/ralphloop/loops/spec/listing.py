@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from ralphloop.loops.place import Here
+from ralphloop.loops.place import Place
 from ralphloop.loops.result import Result
 from ralphloop.loops.spec import ending, overview, step, triage
 from ralphloop.loops.spec.catalogue import Specs, specs_here
 from ralphloop.loops.spec.kind import Kind, Spec
 
 
-def status(kind: Kind, place: Here, *, begin: str) -> Result:
+def status(kind: Kind, place: Place, *, begin: str) -> Result:
     """Every spec, and the epic where there are such; `begin` is said where there is nothing yet."""
     specs = specs_here(kind, place)
     found = overview.all_standings(place, specs)
@@ -23,7 +23,7 @@ def status(kind: Kind, place: Here, *, begin: str) -> Result:
 
 
 def introduced(
-    place: Here, specs: Specs, *, spec: Spec, old: Spec | None, action: str, goal: str
+    place: Place, specs: Specs, *, spec: Spec, old: Spec | None, action: str, goal: str
 ) -> list[str]:
     """What is said of a new one: which it takes the place of, its first step, and a goal that is missing."""
     told = ending.left_alone(place, old, specs=specs) if old is not None else []

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from ralphloop.domain.model import LoopState, Task
 from ralphloop.domain.prompt import line
 from ralphloop.errors import UserError
-from ralphloop.loops.place import Here
+from ralphloop.loops.place import Place
 from ralphloop.loops.spec import state_file
 from ralphloop.loops.spec.catalogue import Specs
 from ralphloop.loops.spec.kind import IMPLEMENT, NOTES, TASKS, Spec
@@ -84,7 +84,7 @@ class Standing(NamedTuple):
         }  # fmt: skip
 
 
-def standing(place: Here, spec: Spec) -> Standing:
+def standing(place: Place, spec: Spec) -> Standing:
     fault, state, tasks = "", None, []
     try:
         tasks = boxes.parse(spec.read(TASKS) or "")
@@ -113,7 +113,7 @@ def row(found: Standing, *, current: bool) -> str:
     return "  ".join([*parts, home])
 
 
-def all_standings(place: Here, specs: Specs) -> list[tuple[Standing, bool]]:
+def all_standings(place: Place, specs: Specs) -> list[tuple[Standing, bool]]:
     """Every spec with whether it is the current one."""
     pointed = specs.pointed_at()
     found: list[tuple[Standing, bool]] = []
@@ -135,7 +135,7 @@ def table(found: list[tuple[Standing, bool]]) -> list[str]:
     ]
 
 
-def tell(place: Here, spec: Spec) -> list[str]:
+def tell(place: Place, spec: Spec) -> list[str]:
     """Where one spec stands, and what comes next."""
     found = standing(place, spec)
     if found.fault:

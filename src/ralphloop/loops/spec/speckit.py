@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from ralphloop.errors import UserError
-from ralphloop.loops.place import Here
+from ralphloop.loops.place import Place
 from ralphloop.loops.result import Result
 from ralphloop.loops.spec import creation, ending, overview, state_file, step, wording
 from ralphloop.loops.spec.catalogue import Specs, specs_here
@@ -19,7 +19,7 @@ BEGIN = f"There is no feature here yet. Next: `{KIND.typed('specify', 'WHAT', 'I
 CHECKLIST = "requirements"  # what a checklist is about if nobody says
 
 
-def start(place: Here, words: list[str]) -> Result:
+def start(place: Place, words: list[str]) -> Result:
     """Go on where the current feature stands, with the one that is named, or with a new one."""
     text = wording.whole(words).strip()
     specs = specs_here(KIND, place, inside=bool(text))
@@ -33,7 +33,7 @@ def start(place: Here, words: list[str]) -> Result:
     return Result({"name": spec.name if spec is not None else None}, tuple(told))
 
 
-def constitution(place: Here, words: list[str]) -> Result:
+def constitution(place: Place, words: list[str]) -> Result:
     """Where the project's principles are written down, and what comes after that."""
     text = wording.whole(words)
     specs = specs_here(KIND, place, inside=True)
@@ -50,7 +50,7 @@ def constitution(place: Here, words: list[str]) -> Result:
     return Result({"path": os.path.relpath(path)}, told)
 
 
-def specify(place: Here, words: list[str]) -> Result:
+def specify(place: Place, words: list[str]) -> Result:
     """Make a feature and begin its specification; without a word, that of the current one."""
     if wording.whole(words).strip():
         return _create(place, specs_here(KIND, place, inside=True), words=words)
@@ -60,7 +60,7 @@ def specify(place: Here, words: list[str]) -> Result:
     return step.begin(place, specs, action="specify")
 
 
-def checklist(place: Here, words: list[str]) -> Result:
+def checklist(place: Place, words: list[str]) -> Result:
     text = wording.whole(words)
     writes = os.path.join("checklists", (wording.slug(text) or CHECKLIST) + ".md")
     return step.begin(place, specs_here(KIND, place), action="checklist", text=text, writes=writes)
@@ -77,7 +77,7 @@ def _constitution_missing(specs: Specs) -> list[str]:
     return [f"! {os.path.relpath(path)} is missing: `{how}` writes the project's principles down."]
 
 
-def _create(place: Here, specs: Specs, *, words: list[str]) -> Result:
+def _create(place: Place, specs: Specs, *, words: list[str]) -> Result:
     named = wording.guessed(words, taken=(), word=KIND.word)
     with state_file.alone(specs.root, place):  # two at once must not take one number
         old = specs.before()

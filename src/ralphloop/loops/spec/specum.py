@@ -6,7 +6,7 @@ import os
 from typing import Any, NamedTuple
 
 from ralphloop.errors import UserError
-from ralphloop.loops.place import Here
+from ralphloop.loops.place import Place
 from ralphloop.loops.result import Result
 from ralphloop.loops.spec import creation, ending, overview, state_file, triage, wording
 from ralphloop.loops.spec.catalogue import Specs, specs_here
@@ -28,12 +28,12 @@ class Wish(NamedTuple):
     size: str = GRANULARITIES[0]  # how small the tasks are cut
 
 
-def new(place: Here, words: list[str], *, wish: Wish) -> Result:
+def new(place: Place, words: list[str], *, wish: Wish) -> Result:
     """Make a spec; its name comes first, then its goal."""
     return _create(place, wording.name_and_goal(words), wish=wish)
 
 
-def start(place: Here, words: list[str], *, fresh: bool, wish: Wish) -> Result:
+def start(place: Place, words: list[str], *, fresh: bool, wish: Wish) -> Result:
     """Go on where the current spec stands, with the one that is named, or with a new one for this goal."""
     text = wording.whole(words).strip()
     if not text:
@@ -53,7 +53,7 @@ def start(place: Here, words: list[str], *, fresh: bool, wish: Wish) -> Result:
     return _create(place, named, wish=wish)
 
 
-def epic(place: Here, words: list[str], *, spec: str | None, after: list[str]) -> Result:
+def epic(place: Place, words: list[str], *, spec: str | None, after: list[str]) -> Result:
     """Cut a large goal into specs: begin an epic, add one spec to it, or show it."""
     text = wording.whole(words).strip()
     if after and not spec:
@@ -68,7 +68,7 @@ def epic(place: Here, words: list[str], *, spec: str | None, after: list[str]) -
     return triage.add(place, specs, name=spec, waits_for=after) if spec else triage.show(specs)
 
 
-def _create(place: Here, named: wording.Named, *, wish: Wish) -> Result:
+def _create(place: Place, named: wording.Named, *, wish: Wish) -> Result:
     wording.must_be_name(named.name, word=KIND.word)
     specs = specs_here(KIND, place, inside=True)
     folder = os.path.join(_home(specs, wish.home), named.name)
@@ -109,7 +109,7 @@ def _home(specs: Specs, wanted: str | None) -> str:
     raise UserError(f"{wanted} is not one of `specs_dirs` ({named}); add it in {KIND.settings} first.")
 
 
-def _where(place: Here) -> Result:
+def _where(place: Place) -> Result:
     """Where the current spec stands; else what the epic has next; else how to begin."""
     specs = specs_here(KIND, place)
     spec = specs.current()

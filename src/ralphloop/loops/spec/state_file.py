@@ -11,7 +11,7 @@ from ralphloop.domain import jsontext
 from ralphloop.domain.model import FINAL
 from ralphloop.errors import BusyError, UserError
 from ralphloop.loops.book import WAIT_S
-from ralphloop.loops.place import Here, last_over
+from ralphloop.loops.place import Place, last_over
 from ralphloop.loops.spec.kind import Spec
 from ralphloop.store import arming, files
 from ralphloop.store.lock import Lock
@@ -93,7 +93,7 @@ def _identity(spec: Spec) -> dict[str, Any]:
 
 
 @contextmanager
-def alone(root: str, place: Here) -> Iterator[None]:
+def alone(root: str, place: Place) -> Iterator[None]:
     """One command at a time changes the specs of a project; it may take the locks of loops inside."""
     folder = os.path.join(Shelf(root, place.env).folder, "spec")
     files.make_folder(folder)
@@ -104,26 +104,26 @@ def alone(root: str, place: Here) -> Iterator[None]:
         raise UserError("another command is at work on the specs here; try again in a moment.") from None
 
 
-def loop_over(spec: Spec, place: Here) -> LoopFiles | None:
+def loop_over(spec: Spec, place: Place) -> LoopFiles | None:
     """The loop over this spec that is under way."""
     here = Shelf(spec.root, place.env)
     record = arming.holder(spec.source(), here)
     return LoopFiles(record, here, writes=place.writes) if record is not None else None
 
 
-def last_loop(spec: Spec, place: Here) -> LoopFiles | None:
+def last_loop(spec: Spec, place: Place) -> LoopFiles | None:
     """The loop over this spec that is under way, else the newest that has ended."""
     return loop_over(spec, place) or last_over(place, spec.source())
 
 
-def loop_to_resume(spec: Spec, place: Here) -> LoopFiles | None:
+def loop_to_resume(spec: Spec, place: Place) -> LoopFiles | None:
     """The loop over this spec that is under way, or that has ended and can go on."""
     loop = last_loop(spec, place)
     return loop if loop is not None and loop.state().outcome not in FINAL else None
 
 
 @contextmanager
-def held(spec: Spec, place: Here) -> Iterator[LoopFiles | None]:
+def held(spec: Spec, place: Place) -> Iterator[LoopFiles | None]:
     """The loop over this spec that is under way, if there is one, under its lock."""
     loop = loop_over(spec, place)
     if loop is None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from ralphloop.engine import words
 from ralphloop.errors import UserError
-from ralphloop.loops.place import Here
+from ralphloop.loops.place import Place
 from ralphloop.loops.result import Result
 from ralphloop.loops.spec import overview, state_file
 from ralphloop.loops.spec.catalogue import Specs
@@ -16,7 +16,7 @@ from ralphloop.store.loop import LoopFiles
 from ralphloop.tasklists import spec_phase
 
 
-def begin(place: Here, specs: Specs, *, action: str, text: str = "", writes: str = "") -> Result:
+def begin(place: Place, specs: Specs, *, action: str, text: str = "", writes: str = "") -> Result:
     """Begin this step of the current spec and say what it takes; `writes` names its document."""
     spec, step = specs.must_have_current(), specs.kind.steps[action]
     spec.must_keep_documents_inside(*([writes] if writes else []))
@@ -58,7 +58,7 @@ def _turned_back(spec: Spec, phase: str, *, step: Step) -> list[str]:
     return [f"Back from {phase} to {step.phase}{stays}."]
 
 
-def tell(place: Here, spec: Spec, *, action: str, text: str = "", writes: str = "") -> list[str]:
+def tell(place: Place, spec: Spec, *, action: str, text: str = "", writes: str = "") -> list[str]:
     """What this step is about, what it reads and writes, and what comes after it."""
     step, state = spec.kind.steps[action], _state(spec)
     document = writes or step.writes

@@ -10,7 +10,7 @@ from ralphloop.domain import jsontext
 from ralphloop.domain.prompt import line
 from ralphloop.engine import words
 from ralphloop.errors import UserError
-from ralphloop.loops.place import Here
+from ralphloop.loops.place import Place
 from ralphloop.loops.result import Result
 from ralphloop.loops.spec import creation, state_file, wording
 from ralphloop.loops.spec.catalogue import Specs
@@ -93,7 +93,7 @@ def _is_row(row: object) -> bool:
     return isinstance(row, dict) and isinstance(row.get("name"), str)
 
 
-def create(place: Here, specs: Specs, *, text: list[str]) -> Result:
+def create(place: Place, specs: Specs, *, text: list[str]) -> Result:
     """Begin an epic."""
     home, pointer = os.path.join(specs.home, FOLDER), os.path.join(specs.home, POINTER)
     with state_file.alone(specs.root, place):
@@ -127,7 +127,7 @@ def _must_have(specs: Specs) -> Epic:
     return epic
 
 
-def add(place: Here, specs: Specs, *, name: str, waits_for: list[str]) -> Result:
+def add(place: Place, specs: Specs, *, name: str, waits_for: list[str]) -> Result:
     """Add a spec to the current epic, or let one that is in it wait for others."""
     _must_have(specs)
     wording.must_be_name(name, word="spec")
@@ -186,7 +186,7 @@ def _circle(epic: Epic) -> list[str]:
     return []
 
 
-def begin(place: Here, specs: Specs, *, spec: Spec) -> list[str]:
+def begin(place: Place, specs: Specs, *, spec: Spec) -> list[str]:
     """Note in the epic that work on one of its specs began; what to say of that."""
     with Shelf(specs.root, place.env).lock():
         epic = current(specs, os.path.dirname(spec.folder))
