@@ -124,7 +124,7 @@ def _start_loop(stage: Stage, screen: Screen) -> None:
         f"ralphloop start {NAME} --yes",
     ):
         screen.command(command, stage.run(*command.split()))
-    screen.note("(Place a scripted agent stands in for Claude Code; the hook is the real one.)")
+    screen.note("(Here a scripted agent stands in for Claude Code; the hook is the real one.)")
 
 
 def _script(told: str, turn: int) -> Turn:

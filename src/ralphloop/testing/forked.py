@@ -85,7 +85,7 @@ def _code(work: Callable[[], object]) -> int:
     except SystemExit as leaving:
         said = leaving.code
         if said is not None and not isinstance(said, int):
-            print(said, file=sys.stderr)
+            sys.stderr.write(f"{said}\n")
             return 1
     return said if isinstance(said, int) else 0
 
