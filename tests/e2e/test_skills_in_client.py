@@ -67,7 +67,7 @@ def test_plan_then_start_then_approval_ends_complete(talk: Callable[..., Talk]) 
         f"/ralphloop:plan --name shop {GOAL}",
         call("Write", file_path=str(one.root / ".ralph/loops/shop/feature_list.json"), content=LIST),
         bash("ralphloop plan --show shop"),
-        text("Place is the list."),
+        text("Here is the list."),
     )  # fmt: skip
     assert denied(run) == []
     assert f"\n{GOAL}\n" in (one.root / ".ralph/loops/shop/RALPH_PROMPT.md").read_text()

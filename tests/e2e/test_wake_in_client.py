@@ -148,7 +148,7 @@ def test_many_wakes_in_one_session(staged: Build) -> None:
 
 
 def test_a_message_while_it_waits_goes_on_at_once_and_nothing_wakes_later(staged: Build) -> None:
-    stage = staged(2, [*feature_turns(1, 1), LONG, text("Place I am."), *feature_turns(2, 2)])
+    stage = staged(2, [*feature_turns(1, 1), LONG, text("Here I am."), *feature_turns(2, 2)])
     with stage.open() as (terminal, server):
         pid = stage.waker(terminal)
         terminal.submit("are you there?")

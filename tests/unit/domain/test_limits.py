@@ -121,7 +121,7 @@ def test_replies_differ_by_two_letters_that_changed_places(apart):
         ([(QUIET, "Holding."), (QUIET, "Ok."), (QUIET, "")], 3),
         ([(QUIET, "Holding."), (TOOL, "Ok.")], 0),
         ([(TOOL, "Ok."), (TOOL, "Ok."), (QUIET, "Ok.")], 1),
-        ([(QUIET, "Ok."), (QUIET, "Place is what I did about the first task.")], 0),
+        ([(QUIET, "Ok."), (QUIET, "Here is what I did about the first task.")], 0),
         ([(QUIET, "Ok."), (QUIET, None)], 0),
     ],
 )
