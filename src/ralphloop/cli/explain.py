@@ -8,6 +8,7 @@ import sys
 from ralphloop import loops
 from ralphloop.cli.output import show
 from ralphloop.errors import UserError
+from ralphloop.loops.explanation import EVENT_MAX
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -38,7 +39,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _read(path: str | None) -> bytes:
-    most = loops.EVENT_MAX + 1  # so that one that is too long shows
+    most = EVENT_MAX + 1  # so that one that is too long shows
     if path is not None:
         with open(path, "rb") as file:
             return file.read(most)

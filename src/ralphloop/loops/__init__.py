@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from ralphloop.loops.consent import waiting_change as waiting_change
     from ralphloop.loops.drive import run as run
     from ralphloop.loops.exhibit import evidence as evidence
-    from ralphloop.loops.explanation import EVENT_MAX as EVENT_MAX
     from ralphloop.loops.explanation import explain as explain
     from ralphloop.loops.glance import Overview as Overview
     from ralphloop.loops.glance import events as events
@@ -75,7 +74,6 @@ _HOMES = {
     "done": "task_claim",
     "verify": "task_claim",
     "explain": "explanation",
-    "EVENT_MAX": "explanation",
     "record": "stop_record",
     "records": "stop_record",
     "show_record": "stop_record",

@@ -1,0 +1,89 @@
+"""The examples of docs/library.md as they stand: in a thread, without a terminal or a command line."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ralphloop import loops
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+PAGE = REPOSITORY / "docs" / "library.md"
+FORBIDDEN = ("argparse", "rich", "ralphloop.cli")
+
+# Runs a text in a thread of an interpreter that cannot import what a command line needs.
+PROGRAM = """
+import sys, threading
+project, text, *forbidden = sys.argv[1:]
+
+class Nothing:
+    def find_spec(self, name, path=None, target=None):
+        if any(name == one or name.startswith(one + ".") for one in forbidden):
+            raise ImportError(f"{name} must not be needed")
+
+sys.meta_path.insert(0, Nothing())
+failed = []
+def work():
+    try:
+        exec(compile(text, "docs/library.md", "exec"), {"project": project})
+    except BaseException:
+        import traceback
+        failed.append(traceback.format_exc())
+thread = threading.Thread(target=work)
+thread.start()
+thread.join()
+sys.exit("".join(failed) or None)
+"""
+
+
+def examples() -> str:
+    return "\n".join(re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(), re.M | re.S))
+
+
+def played(tmp_path: Path, text: str) -> subprocess.CompletedProcess[str]:
+    project, home = tmp_path / "project", tmp_path / "home"
+    project.mkdir()
+    home.mkdir()
+    subprocess.run(["git", "init", "--quiet", str(project)], check=True)
+    return subprocess.run(
+        [sys.executable, "-c", PROGRAM, str(project), text, *FORBIDDEN],
+        cwd=tmp_path,
+        env={"PATH": "/usr/bin:/bin", "HOME": str(home)},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=100,
+    )
+
+
+def test_the_examples_of_the_page_run(tmp_path):
+    done = played(tmp_path, examples())
+    assert done.returncode == 0, done.stderr
+    loop_id, told = done.stdout.splitlines()
+    assert loop_id.startswith("features-shop-")
+    assert told == "shop has ended (cancelled); there is nothing to pause."
+    assert done.stderr == ""
+
+
+def test_the_page_would_fail_if_it_were_wrong(tmp_path):
+    done = played(tmp_path, examples().replace('"proven"', '"unproven"', 1))
+    assert done.returncode == 1
+    assert "AssertionError" in done.stderr
+
+
+@pytest.mark.parametrize("name", FORBIDDEN)
+def test_what_must_not_be_needed_cannot_be_imported(tmp_path, name):
+    done = played(tmp_path, f"import {name}")
+    assert done.returncode == 1
+    assert "must not be needed" in done.stderr
+
+
+def test_no_module_takes_the_place_of_a_public_name():
+    modules = {path.stem for path in (REPOSITORY / "src/ralphloop/loops").iterdir()}
+    assert not modules & set(loops.__all__)
+    for name in loops.__all__:
+        assert getattr(loops, name).__module__ == f"ralphloop.loops.{loops._HOMES[name]}", name
