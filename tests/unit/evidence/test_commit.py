@@ -14,6 +14,7 @@ from ralphloop.domain.supervision import Supervision
 from ralphloop.evidence import commit, commit_text
 from ralphloop.evidence.commit import CommitError, check, switch
 from ralphloop.evidence.git import Git, GitError, SlowError
+from unit.domain.cases import each
 from unit.evidence.loops import Checked, task
 
 IDENTITY = "[user]\n\tname = Person\n\temail = person@example.invalid\n"
@@ -137,7 +138,7 @@ def test_a_file_beside_a_project_in_a_subfolder_counts(repository):
         check(app, repository.env, branch="")
 
 
-@pytest.mark.parametrize("name", ["-x", "a..b", "a b", "HEAD", "x.lock", "@{-1}", "a\nb", "/", "ä:b"])
+@each("name", ["-x", "a..b", "a b", "HEAD", "x.lock", "@{-1}", "a\nb", "/", "ä:b"])
 def test_a_name_that_is_none_is_refused(repository, name):
     assert "no name for a branch" in repository.refuse(name)
 

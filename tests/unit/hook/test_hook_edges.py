@@ -25,6 +25,7 @@ from ralphloop.domain.model import (
 from ralphloop.hook import history, main, permit
 from ralphloop.hook.spending import fullness
 from ralphloop.hook.statusline import how_to_go_on
+from unit.domain.cases import each
 from unit.hook import transcripts
 
 APPROVE = "/ralphloop:approve"
@@ -92,7 +93,7 @@ def test_a_program_that_nobody_finds_is_left_to_the_shell(tmp_path: Path):
     assert permit.is_within("sh", empty, str(tmp_path))
 
 
-@pytest.mark.parametrize(
+@each(
     ("outcome", "detail", "resume_at", "said"),
     [
         (COMPLETE, "", None, ""),
