@@ -7,12 +7,16 @@ READY := $(VENV)/.ready
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 CLAUDE_VERSION := 2.1.325
 CLAUDE := .cache/claude/node_modules/.ralphloop-$(CLAUDE_VERSION)
+# What takes long or needs more than Python and git; the markers are told in pyproject.toml.
+SLOW := client or slow or browser or services
+PYTEST := $(BIN)/pytest -n 2 --dist worksteal
 
-.PHONY: help demo test lint unit e2e bench conformance fuzz soak coverage mutate audit figures clean
+.PHONY: help demo test test-slow lint unit e2e bench conformance fuzz soak coverage mutate audit figures clean
 
 help:
 	@echo 'make demo    watch a scripted agent work through three tasks'
-	@echo 'make test    lint, types, import contracts, all tests'
+	@echo 'make test    lint, types, import contracts, the fast tests'
+	@echo 'make test-slow   the other tests: the real client, the public cases, demo, wheel, kills'
 	@echo 'make bench   what a stop costs, as ratios (BENCH="--quick" for a short run)'
 	@echo 'make conformance   the public cases against our hook (CONFORMANCE="--hook …" for another)'
 	@echo 'make fuzz    the model and the targets, a minute each (FUZZ="--seconds 300" for longer)'
@@ -45,14 +49,17 @@ lint: $(READY)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-test: lint $(CLAUDE)
-	$(BIN)/pytest -n 4 --dist worksteal
+test: lint
+	$(PYTEST) -m 'not ($(SLOW))'
+
+test-slow: $(READY) $(CLAUDE)
+	$(PYTEST) -m '$(SLOW)'
 
 unit: $(READY)
 	$(BIN)/pytest tests/unit tests/contract tests/budget
 
 e2e: $(READY) $(CLAUDE)
-	$(BIN)/pytest tests/hook tests/e2e
+	$(PYTEST) tests/hook tests/e2e
 
 bench: $(READY)
 	$(BIN)/python benchmarks/run.py $(BENCH)

@@ -1,15 +1,22 @@
-"""A git project with a home of its own, in which the command line and the hook run as real processes."""
+"""A git project with a home of its own, in which the command line and the hook run, each as a process."""
 
 from __future__ import annotations
 
+import atexit
+import functools
 import hashlib
 import json
 import os
+import re
+import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from fakes import warm
 
 PACKAGE = Path(__file__).resolve().parents[2] / "src" / "ralphloop"
 SESSION = "11111111-1111-4111-8111-111111111111"
@@ -26,6 +33,16 @@ class Done(NamedTuple):
         return json.loads(self.out)
 
 
+@functools.cache
+def _repository() -> Path:
+    """What `git init` makes, but for the samples of hooks; every project is a copy."""
+    folder = Path(tempfile.mkdtemp(prefix="repository-"))
+    atexit.register(shutil.rmtree, folder)
+    subprocess.run(["git", "init", "--quiet", str(folder)], check=True, env={"PATH": os.defpath, "HOME": "/"})
+    shutil.rmtree(folder / ".git/hooks")
+    return folder / ".git"
+
+
 class Project:
     def __init__(self, folder: Path) -> None:
         self.folder = folder.resolve()
@@ -34,7 +51,7 @@ class Project:
         self.bin = self.folder / "bin"
         for made in (self.root, self.home, self.bin):
             made.mkdir()
-        subprocess.run(["git", "init", "--quiet", str(self.root)], check=True, env=self.env())
+        shutil.copytree(_repository(), self.root / ".git")
 
     def env(self, extra: Mapping[str, str] | None = None) -> dict[str, str]:
         path = os.pathsep.join([str(self.bin), "/usr/bin", "/bin"])
@@ -50,15 +67,8 @@ class Project:
         env: Mapping[str, str] | None = None,
         cwd: Path | None = None,
     ) -> Done:
-        done = subprocess.run(
-            self.argv(*words),
-            input=stdin,
-            env=self.env(env),
-            cwd=cwd or self.root,
-            capture_output=True,
-            timeout=60,
-        )
-        return Done(done.returncode, done.stdout.decode(), done.stderr.decode())
+        done = warm.run(words, stdin=stdin, env=self.env(env), cwd=cwd or self.root)
+        return Done(done.code, done.stdout.decode(), done.stderr.decode())
 
     def fine(self, *words: str, **options: Any) -> str:
         """The output of a command that must succeed without a word on stderr."""
@@ -77,17 +87,11 @@ class Project:
         return done.err
 
     def stop(self, session: str = SESSION, **payload: Any) -> dict[str, Any] | None:
-        """Let a session stop here, through the launcher that clients run; its answer."""
+        """Let a session stop here, as where `install` registered the hook; its answer."""
         event = {"hook_event_name": "Stop", "session_id": session, "cwd": str(self.root), **payload}
-        done = subprocess.run(
-            [sys.executable, "-I", "-S", str(PACKAGE / "hook" / "launch.py"), "settings"],
-            input=json.dumps(event).encode(),
-            env=self.env(),
-            cwd=self.root,
-            capture_output=True,
-            timeout=60,
-            check=True,
-        )
+        given = json.dumps(event).encode()
+        done = warm.run(["settings"], program=warm.HOOK, stdin=given, env=self.env(), cwd=self.root)
+        assert done.code == 0, done
         return json.loads(done.stdout) if done.stdout else None
 
     def type(self, command: str, text: object, session: str = SESSION, **fields: Any) -> None:
@@ -99,17 +103,17 @@ class Project:
         """Run what a plugin registers last for this event; it has nothing to say."""
         folder = PACKAGE.parents[1] / "plugins" / plugin
         group = json.loads((folder / "hooks/hooks.json").read_text())["hooks"][event][-1]
+        said = dict(re.findall(r"(rl_\w+)=(\S+?);? ", group["hooks"][0]["command"]))
+        assert said["rl_on"] == "typed", "any other event is for the guard, which may leave at once"
         payload = {"hook_event_name": event, "session_id": SESSION, "cwd": str(self.root), **fields}
-        done = subprocess.run(
-            ["/bin/sh", "-c", group["hooks"][0]["command"]],
-            input=json.dumps(payload).encode(),
+        done = warm.run(
+            [said["rl_as"], said["rl_layouts"], said["rl_on"]],
+            program=warm.HOOK,
+            stdin=json.dumps(payload).encode(),
             env=self.env({"CLAUDE_PLUGIN_ROOT": str(folder), **(env or {})}),
             cwd=self.root,
-            capture_output=True,
-            timeout=60,
-            check=True,
         )
-        assert (done.stdout, done.stderr) == (b"", b"")
+        assert done == (0, b"", b"")
 
     def new(self, name: str = "shop", tasks: int = 3) -> Path:
         listed = "".join(f"- Task {number}\n" for number in range(1, tasks + 1))

@@ -1,7 +1,8 @@
-"""The real Claude Code client in a scratch home: print runs, their events, and what makes it compact."""
+"""The real Claude Code client in a scratch home: print runs, conversations, and what makes it compact."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import platform
@@ -9,10 +10,12 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from types import TracebackType
+from typing import IO, Any
 
 from ralphloop.testing import scratch
 from ralphloop.testing.model_server import ModelServer
@@ -77,9 +80,9 @@ class ClientHome:
 
 @dataclass(frozen=True)
 class PrintRun:
-    """What a `-p` run left behind."""
+    """What a `-p` run left behind, or one prompt of a conversation, which has no exit code."""
 
-    exit_code: int
+    exit_code: int | None
     events: list[dict[str, Any]]
     stderr: str
 
@@ -129,24 +132,92 @@ def run_print(
         home.path / ".claude.json"
     ).exists():  # a print run asks for no trust; another one may be writing it
         home.trust(project)
-    process = subprocess.Popen(
-        [str(home.binary), *PRINT_OPTIONS, *client_arguments(**options)],
-        cwd=project,
-        env=home.env(server, env),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        encoding="utf-8",
-        start_new_session=True,
-    )
-    with process:
+    with _print_client(home, project, home.env(server, env), client_arguments(**options)) as process:
         try:
             stdout, stderr = process.communicate(prompt, timeout=timeout_s)
         except BaseException:
             os.killpg(process.pid, signal.SIGKILL)
             raise
     return PrintRun(process.returncode, json_lines(stdout), stderr)
+
+
+def _print_client(
+    home: ClientHome,
+    project: Path,
+    env: Mapping[str, str],
+    options: Sequence[str],
+    stderr: int | IO[str] = subprocess.PIPE,
+) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [str(home.binary), *PRINT_OPTIONS, *options],
+        cwd=project,
+        env=env,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=stderr,
+        text=True,
+        encoding="utf-8",
+        start_new_session=True,
+    )
+
+
+class Conversation:
+    """One client in print mode that is given prompt after prompt; a context manager that ends it."""
+
+    def __init__(
+        self,
+        home: ClientHome,
+        project: Path,
+        server: ModelServer,
+        *,
+        env: Mapping[str, str] | None = None,
+        **options: Any,
+    ) -> None:
+        home.trust(project)
+        words = ["--input-format", "stream-json", *client_arguments(**options)]
+        self._stderr = home.path / "stderr"
+        with self._stderr.open("w", encoding="utf-8") as stderr:
+            self._process = _print_client(home, project, home.env(server, env), words, stderr)
+
+    def __enter__(self) -> Conversation:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def say(self, prompt: str, timeout_s: float = 60.0) -> PrintRun:
+        """What the client told from this prompt to its result."""
+        message = {"type": "user", "message": {"role": "user", "content": prompt}}
+        stdin, stdout = self._process.stdin, self._process.stdout
+        assert stdin is not None
+        assert stdout is not None
+        stdin.write(json.dumps(message) + "\n")
+        stdin.flush()
+        events: list[dict[str, Any]] = []
+        impatience = threading.Timer(timeout_s, self._kill)
+        impatience.start()
+        try:
+            for line in stdout:
+                events += json_lines(line)
+                if events[-1:] and events[-1].get("type") == "result":
+                    break
+        finally:
+            impatience.cancel()
+        return PrintRun(self._process.poll(), events, self._stderr.read_text(encoding="utf-8"))
+
+    def close(self, timeout_s: float = 30.0) -> None:
+        """Without another prompt the client ends by itself, with its SessionEnd hooks."""
+        try:
+            self._process.communicate(timeout=timeout_s)
+        finally:
+            self._kill()
+            self._process.wait()
+
+    def _kill(self) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
 
 
 def json_lines(text: str) -> list[dict[str, Any]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import subprocess
 from collections.abc import Callable, Mapping
@@ -27,28 +28,32 @@ def claude_binary() -> Path:
 
 @pytest.fixture
 def client_home(claude_binary: Path, tmp_path: Path) -> ClientHome:
-    path = tmp_path.resolve() / "home"
-    path.mkdir()
-    return ClientHome(path, claude_binary)
+    return make_home(tmp_path, claude_binary)
 
 
 @pytest.fixture
 def project(tmp_path: Path) -> ProjectFactory:
     """Build a git repository with one commit from `{path: text}`."""
+    return functools.partial(make_project, tmp_path)
 
-    def build(files: Mapping[str, str], name: str = "project") -> Path:
-        root = tmp_path.resolve() / name
-        root.mkdir()
-        for path, text in files.items():
-            file = root / path
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(text, encoding="utf-8")
-        git(root, "init", "--quiet", "--initial-branch=main")
-        git(root, "add", "--all")
-        git(root, "commit", "--quiet", "--allow-empty", "--message=start")
-        return root
 
-    return build
+def make_home(folder: Path, binary: Path) -> ClientHome:
+    path = folder.resolve() / "home"
+    path.mkdir()
+    return ClientHome(path, binary)
+
+
+def make_project(folder: Path, files: Mapping[str, str], name: str = "project") -> Path:
+    root = folder.resolve() / name
+    root.mkdir()
+    for path, text in files.items():
+        file = root / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+    git(root, "init", "--quiet", "--initial-branch=main")
+    git(root, "add", "--all")
+    git(root, "commit", "--quiet", "--allow-empty", "--message=start")
+    return root
 
 
 def git(root: Path, *arguments: str) -> str:

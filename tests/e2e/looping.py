@@ -5,13 +5,12 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from e2e.client import REPOSITORY, ClientHome
+from fakes import warm
 from ralphloop.testing.reply import Reply, call, text
 
 SPECUM_STATE = {
@@ -70,12 +69,9 @@ class Outside:
 
     def ralphloop(self, *arguments: str) -> str:
         env = {"HOME": str(self.home.path), "PATH": os.environ["PATH"]}
-        done = subprocess.run(
-            [sys.executable, "-m", "ralphloop", *arguments],
-            cwd=self.root, env=env, capture_output=True, text=True, check=False,
-        )  # fmt: skip
-        assert done.returncode == 0, f"ralphloop {arguments}: {done.stderr}{done.stdout}"
-        return done.stdout
+        done = warm.run(arguments, env=env, cwd=self.root)
+        assert done.code == 0, f"ralphloop {arguments}: {done}"
+        return done.stdout.decode()
 
     def loops(self) -> list[dict[str, Any]]:
         files = sorted((self.root / ".ralph/run").glob("*/loop.json"))

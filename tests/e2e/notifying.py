@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from e2e.cli_project import PACKAGE, SESSION, Done, Project
+from fakes import warm
 from fakes.patience import eventually
 
 LAUNCHER = [sys.executable, "-I", "-S", str(PACKAGE / "hook" / "launch.py")]
@@ -42,31 +43,39 @@ def hook(
     """One event of the session, as the client sends it; it is over when nobody has its output open. `keeps`
     are descriptors that the client leaves open in it."""
     said = {"hook_event_name": event, "session_id": SESSION, "cwd": str(project.root), **payload}
+    given, around = json.dumps(said).encode(), project.env(env)
+    if not keeps:
+        ended = warm.run([registration], program=warm.HOOK, stdin=given, env=around, cwd=said["cwd"])
+        assert ended.code == 0, ended
+        return Done(ended.code, ended.stdout.decode(), ended.stderr.decode())
     done = subprocess.run(
         [*LAUNCHER, registration],
-        input=json.dumps(said).encode(),
-        env=project.env(env),
-        cwd=said["cwd"],
-        capture_output=True,
-        timeout=60,
-        pass_fds=keeps,
-    )
+        input=given, env=around, cwd=said["cwd"], capture_output=True, timeout=60, pass_fds=keeps,
+    )  # fmt: skip
     assert done.returncode == 0
     return Done(done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
 def at_work(project: Project) -> list[int]:
-    """The processes that run with this project's home: what a finished command or hook has left."""
+    """The processes that run with this project's home, or were forked for it: what a finished command or hook
+    has left."""
     mark = f"\0HOME={project.home}\0".encode()
     found = []
-    for path in Path("/proc").glob("[0-9]*/environ"):
+    for path in Path("/proc").glob("[0-9]*"):
         try:
-            held = mark in b"\0" + path.read_bytes()
+            is_of_it = mark in b"\0" + (path / "environ").read_bytes() or _is_forked(path, project)
         except OSError:
             continue
-        if held:
-            found.append(int(path.parent.name))
+        if is_of_it:
+            found.append(int(path.name))
     return found
+
+
+def _is_forked(path: Path, project: Project) -> bool:
+    """Whether the warm interpreter forked it, whose environment it shows until it runs something else."""
+    if os.fsencode(warm.SERVER) not in (path / "cmdline").read_bytes().split(b"\0"):
+        return False
+    return Path(os.readlink(path / "cwd")).is_relative_to(project.folder)
 
 
 def wait_until_told(project: Project) -> None:

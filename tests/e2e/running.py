@@ -15,6 +15,7 @@ from typing import Any
 
 from e2e.client import ClientHome
 from e2e.looping import Outside
+from fakes import warm
 from fakes.patience import eventually as eventually
 from ralphloop.testing.messages_api import ModelRequest
 from ralphloop.testing.model_server import ModelServer
@@ -95,11 +96,8 @@ class Running:
 
     def command(self, *arguments: str) -> Done:
         """Another command of the person, at another terminal."""
-        done = subprocess.run(
-            self.words(*arguments), cwd=self.root, env=self.env(), stdin=subprocess.DEVNULL,
-            capture_output=True, text=True, check=False, timeout=60,
-        )  # fmt: skip
-        return Done(done.returncode, done.stdout, done.stderr)
+        done = warm.run(arguments, env=self.env(), cwd=self.root)
+        return Done(done.code, done.stdout.decode(), done.stderr.decode())
 
     @property
     def outside(self) -> Outside:

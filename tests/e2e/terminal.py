@@ -25,6 +25,7 @@ from e2e.client import ClientHome, client_arguments
 from ralphloop.testing.model_server import ModelServer
 
 COLUMNS, ROWS = 120, 40
+SOON_S = 60.0  # a client takes half of that to show itself where ten processes want each core
 KEYS = {
     "esc": "\x1b",
     "enter": "\r",
@@ -57,6 +58,7 @@ class Terminal:
         home.trust(project)
         self._screen = pyte.Screen(COLUMNS, ROWS)
         self._stream = pyte.ByteStream(self._screen)
+        self._text: str | None = None  # rendering it takes longer than what asks for it in between
         self._drawing = threading.Lock()
         self._closing = threading.Event()
         self._master, slave = pty.openpty()
@@ -84,7 +86,9 @@ class Terminal:
 
     def screen_text(self) -> str:
         with self._drawing:
-            return "\n".join(line.rstrip() for line in self._screen.display).rstrip()
+            if self._text is None:
+                self._text = "\n".join(line.rstrip() for line in self._screen.display).rstrip()
+            return self._text
 
     def input_text(self) -> str | None:
         """What stands in the input box; None while there is no box, as during a dialog or at start."""
@@ -92,7 +96,7 @@ class Terminal:
         boxed = [line for rule, line in pairwise(lines) if rule.startswith("───") and line.startswith("❯")]
         return boxed[-1][1:].strip() if boxed else None
 
-    def wait_for(self, wanted: str | Callable[[str], bool], deadline_s: float = 30.0) -> str:
+    def wait_for(self, wanted: str | Callable[[str], bool], deadline_s: float = SOON_S) -> str:
         """The screen once it contains a text or satisfies a predicate."""
         holds = wanted if callable(wanted) else lambda screen: wanted in screen
         due_s = time.monotonic() + deadline_s
@@ -114,7 +118,7 @@ class Terminal:
             # Escape and a letter that the client reads at once are Alt and that letter.
             time.sleep(1.0)
 
-    def submit(self, text: str, deadline_s: float = 30.0) -> None:
+    def submit(self, text: str, deadline_s: float = SOON_S) -> None:
         """Type one line and send it: Enter counts only once the box shows the text, and may get lost."""
         shown = text[: COLUMNS // 2].strip()
         self.wait_for(lambda _: self.input_text() is not None, deadline_s)
@@ -154,3 +158,4 @@ class Terminal:
                 return
             with self._drawing:
                 self._stream.feed(written)
+                self._text = None

@@ -7,11 +7,13 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
-from e2e.cli_project import SESSION, Project
+from e2e.cli_project import SESSION, Done, Project
+from fakes import warm
 from ralphloop.cli.main import COMMANDS, _load, _parsers
 from ralphloop.version import VERSION
 
@@ -38,39 +40,39 @@ def test_the_version_is_the_packages(project: Project) -> None:
     assert project.fine("--version") == f"ralphloop {VERSION}\n"
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("bogus",),
-        ("--bogus",),
-        ("status", "--bogus"),
-        ("start", "--max-iterations"),
-        ("start", "--max-iterations=-3"),
-        ("start", "--max-iterations=1e3"),
-        ("start", "--max-iter", "3"),
-        ("start", "--continue-with", "force"),
-        ("start", "--session", ""),
-        ("start", "a", "b"),
-        ("new",),
-        ("done",),
-        ("ask", "F1"),
-        ("answer", "F1"),
-        ("skip",),
-    ],
+WRONG = (
+    "bogus",
+    "--bogus",
+    "status --bogus",
+    "start --max-iterations",
+    "start --max-iterations=-3",
+    "start --max-iterations=1e3",
+    "start --max-iter 3",
+    "start --continue-with force",
+    "start --session ''",
+    "start a b",
+    "new",
+    "done",
+    "ask F1",
+    "answer F1",
+    "skip",
 )
-def test_wrong_usage_exits_2_and_writes_nothing(untouched: Project, words: tuple[str, ...]) -> None:
+
+
+def test_wrong_usage_exits_2_and_writes_nothing(untouched: Project) -> None:
     before = untouched.digest()
-    done = untouched.run(*words)
-    assert (done.code, done.out) == (2, "")
-    assert "usage: ralphloop" in done.err
-    assert untouched.digest() == before
+    for line in WRONG:
+        done = untouched.run(*shlex.split(line))
+        assert (done.code, done.out) == (2, ""), line
+        assert "usage: ralphloop" in done.err, line
+        assert untouched.digest() == before, line
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_help_of_every_command_shows_examples(untouched: Project, command: str) -> None:
-    told = untouched.fine(command, "--help")
-    assert "examples:" in told or "example:" in told
-    assert f"ralphloop {command}" in told
+def test_help_of_every_command_shows_examples(untouched: Project) -> None:
+    for command in COMMANDS:
+        told = untouched.fine(command, "--help")
+        assert "examples:" in told or "example:" in told, command
+        assert f"ralphloop {command}" in told, command
 
 
 def test_help_lists_every_command(project: Project) -> None:
@@ -156,15 +158,17 @@ def test_a_terminal_without_utf8_is_no_reason_to_fail(project: Project) -> None:
     assert "? F1" in done.out
 
 
-@pytest.mark.parametrize("command", ["status", "pause", "resume", "cancel", "log"])
-def test_an_unknown_name_is_refused_with_those_that_are_known(project: Project, command: str) -> None:
+def test_an_unknown_name_is_refused_with_those_that_are_known(project: Project) -> None:
     project.begin()
-    assert "there is no loop cart here; known here: shop." in project.refused(command, "cart")
+    for command in ("status", "pause", "resume", "cancel", "log"):
+        told = project.refused(command, "cart")
+        assert "there is no loop cart here; known here: shop." in told, command
 
 
-@pytest.mark.parametrize("words", [("pause",), ("resume",), ("cancel",), ("done", "F1"), ("log",)])
-def test_without_any_loop_start_is_named(project: Project, words: tuple[str, ...]) -> None:
-    assert f"no loop is under way in {project.root}; `ralphloop start` begins one." in project.refused(*words)
+def test_without_any_loop_start_is_named(project: Project) -> None:
+    for line in ("pause", "resume", "cancel", "done F1", "log"):
+        told = project.refused(*line.split())
+        assert f"no loop is under way in {project.root}; `ralphloop start` begins one." in told, line
 
 
 def test_among_several_loops_the_sessions_own_is_meant(project: Project) -> None:
@@ -188,13 +192,10 @@ def test_a_loop_is_found_from_a_subfolder_and_from_a_worktree(project: Project) 
     assert project.fine("status", cwd=below) == project.fine("status", cwd=tree) == project.fine("status")
 
 
-def _examples() -> list[tuple[str, str]]:
-    found = []
-    for command in COMMANDS:
-        told = _parsers(command, _load(COMMANDS[command][0]))[1].format_help()
-        lines = told.partition("examples:\n")[2].splitlines()
-        found += [(command, line.strip()) for line in lines if "ralphloop " in line and line.startswith("  ")]
-    return found
+def _examples(command: str) -> list[str]:
+    told = _parsers(command, _load(COMMANDS[command][0]), whole=False)[1].format_help()
+    lines = told.partition("examples:\n")[2].splitlines()
+    return [line.strip() for line in lines if "ralphloop " in line and line.startswith("  ")]
 
 
 def _begin_with_checks(project: Project) -> None:
@@ -219,15 +220,6 @@ APART = ("conformance", "demo", "doctor", "notify", "run", "specum", "speckit")
 ALONE = ("plan", "new", "start", "pause", "resume", "cancel", "done")
 
 
-def _together() -> list[tuple[str, list[str]]]:
-    """The examples that one project does for."""
-    found: list[tuple[str, list[str]]] = []
-    for command in [command for command in COMMANDS if command not in APART]:
-        lines = [line for name, line in _examples() if name == command]
-        found += [(command, [line]) for line in lines] if command in ALONE else [(command, lines)]
-    return found
-
-
 def _prepare(project: Project, command: str, *, shown: bool = False) -> None:
     """A project where the command's subject exists: a loop `shop`, a spec `login`, a question about F2."""
     project.program("ralphloop", f'#!/bin/sh\nexec {sys.executable} -m ralphloop "$@"\n')
@@ -250,27 +242,59 @@ def _prepare(project: Project, command: str, *, shown: bool = False) -> None:
 
 
 def _try(project: Project, command: str, line: str) -> None:
-    words = ["timeout", "--preserve-status", "-s", "INT", "3", "sh", "-c", line]
     person = command == "start" or "--loop" in line  # an agent names no other session's loop
-    env = project.env({} if person else {"CLAUDE_CODE_SESSION_ID": SESSION})
-    done = subprocess.run(words, env=env, cwd=project.root, capture_output=True, timeout=30)
-    assert done.stderr == b"", line
+    env = {} if person else {"CLAUDE_CODE_SESSION_ID": SESSION}
     is_endless = " -f" in line or (command == "watch" and "--once" not in line)
-    assert done.returncode == (130 if is_endless else 18 if command == "report" else 0), line
+    done = _interrupted(project, line, env) if is_endless else _typed(project, line, env)
+    assert done.err == "", line
+    assert done.code == (130 if " -f" in line else 18 if command == "report" else 0), line
 
 
-@pytest.mark.parametrize(("command", "lines"), _together())
-def test_examples_of_the_help_work_as_they_stand(project: Project, command: str, lines: list[str]) -> None:
-    _prepare(project, command, shown="--show" in lines[0])
-    for line in lines:
+def _typed(project: Project, line: str, env: Mapping[str, str] | None = None) -> Done:
+    """As a shell runs it; one without a pipe needs none."""
+    if "|" not in line:
+        return project.run(*shlex.split(line)[1:], env=env)
+    done = subprocess.run(
+        ["sh", "-c", line], env=project.env(env), cwd=project.root, capture_output=True, timeout=30, text=True
+    )
+    return Done(done.returncode, done.stdout, done.stderr)
+
+
+def _interrupted(project: Project, line: str, env: Mapping[str, str]) -> Done:
+    """What it said until Ctrl-C, which came when it had begun to speak."""
+    with warm.start(shlex.split(line)[1:], env=project.env(env), cwd=project.root) as process:
+        assert process.stdout is not None
+        first = process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=30)
+    assert process.returncode is not None
+    return Done(process.returncode, (first + out).decode(), err.decode())
+
+
+@pytest.mark.parametrize("command", [command for command in COMMANDS if command not in APART])
+def test_examples_of_the_help_work_as_they_stand(tmp_path: Path, command: str) -> None:
+    lines = _examples(command)
+    assert lines, command
+    project = None
+    for place, line in enumerate(lines):
+        if project is None or command in ALONE:
+            project = Project(_folder(tmp_path / str(place)))
+            _prepare(project, command, shown="--show" in line)
         _try(project, command, line)
 
 
-@pytest.mark.parametrize("line", [line for command, line in _examples() if command in ("notify", "run")])
-def test_examples_that_are_not_run_are_at_least_no_wrong_usage(line: str) -> None:
-    words = shlex.split(line)[1:]
-    parser, _ = _parsers(words[0], _load(COMMANDS[words[0]][0]))
-    assert parser.parse_args(words).name in (None, "shop")
+def _folder(path: Path) -> Path:
+    path.mkdir()
+    return path
+
+
+def test_examples_that_are_not_run_are_at_least_no_wrong_usage() -> None:
+    lines = _examples("notify") + _examples("run")
+    assert len(lines) > 4
+    for line in lines:
+        words = shlex.split(line)[1:]
+        parser, _ = _parsers(words[0], _load(COMMANDS[words[0]][0]))
+        assert parser.parse_args(words).name in (None, "shop"), line
 
 
 @pytest.mark.parametrize(
@@ -280,14 +304,11 @@ def test_examples_of_the_spec_commands_work_in_their_order(
     project: Project, command: str, folder: str
 ) -> None:
     """As one would type them, while the documents are written in between."""
-    project.program("ralphloop", f'#!/bin/sh\nexec {sys.executable} -m ralphloop "$@"\n')
-    lines = [line for name, line in _examples() if name == command and " start " not in line]
+    lines = [line for line in _examples(command) if " start " not in line]
     assert len(lines) > 8
     for line in lines:
-        done = subprocess.run(
-            ["sh", "-c", line], env=project.env(), cwd=project.root, capture_output=True, timeout=30
-        )
-        assert (done.returncode, done.stderr) == (0, b""), (line, done.stderr)
+        done = _typed(project, line)
+        assert (done.code, done.err) == (0, ""), line
         if (project.root / folder).is_dir():
             for document in ("research", "requirements", "design", "spec", "plan"):
                 project.write(f"{folder}/{document}.md", "# Written\n")

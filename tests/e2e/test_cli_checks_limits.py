@@ -77,20 +77,21 @@ def limits(project: Project) -> dict[str, Any]:
     return value
 
 
-@pytest.mark.parametrize(("option", "text", "name", "value"), READ)
-def test_a_limit_is_read(option: str, text: str, name: str, value: float) -> None:
-    for command in (start, resume):
+@pytest.mark.parametrize("command", [start, resume])
+def test_a_limit_is_read(command: Command) -> None:
+    for option, text, name, value in READ:
         for words in ([option, text], [f"{option}={text}"]):
-            assert getattr(parsed(command, *words), name) == value
+            assert getattr(parsed(command, *words), name) == value, words
 
 
-@pytest.mark.parametrize(("option", "text"), [(option, text) for option, texts in BAD for text in texts])
-def test_a_bad_limit_is_wrong_usage(capsys: pytest.CaptureFixture[str], option: str, text: str) -> None:
-    for command in (start, resume):
+@pytest.mark.parametrize("command", [start, resume])
+def test_a_bad_limit_is_wrong_usage(capsys: pytest.CaptureFixture[str], command: Command) -> None:
+    for option, text in ((option, text) for option, texts in BAD for text in texts):
+        word = f"{option}={text}"
         with pytest.raises(SystemExit) as ended:
-            parsed(command, f"{option}={text}")
-        assert ended.value.code == 2
-        assert f"argument {option}: " in capsys.readouterr().err
+            print(parsed(command, word), "was taken for", word)
+        assert ended.value.code == 2, word
+        assert f"argument {option}: " in capsys.readouterr().err, word
 
 
 def test_a_bad_limit_starts_nothing(project: Project) -> None:
@@ -213,6 +214,6 @@ def test_a_loop_at_its_limit_goes_on_with_a_higher_one_only(project: Project) ->
     assert project.status()["owner"] == SESSION
 
 
-@pytest.mark.parametrize("command", ["approve", "accept", "verify", "evidence", "done", "start", "resume"])
-def test_help_has_examples(project: Project, command: str) -> None:
-    assert f"examples:\n  ralphloop {command}" in project.fine(command, "--help")
+def test_help_has_examples(project: Project) -> None:
+    for command in ("approve", "accept", "verify", "evidence", "done", "start", "resume"):
+        assert f"examples:\n  ralphloop {command}" in project.fine(command, "--help"), command

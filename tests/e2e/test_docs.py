@@ -64,6 +64,7 @@ def paste(page: Path, folder: Path, env: Mapping[str, str]) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", with_sessions(of_the_client=False), ids=lambda page: page.name)
 def test_console_sessions_work_as_pasted(page: Path, tmp_path: Path) -> None:
     project_of(tmp_path)
@@ -96,11 +97,11 @@ def test_readme_has_a_console_session_with_the_client() -> None:
     assert PAGES[0] in with_sessions(of_the_client=True)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_links_lead_to_files_of_the_repository(page: Path) -> None:
-    links = re.findall(r"\]\(([^)#]+)\)", page.read_text(encoding="utf-8"))
-    local = [link for link in links if "://" not in link]
-    assert [link for link in local if not (page.parent / link).exists()] == []
+def test_links_lead_to_files_of_the_repository() -> None:
+    for page in PAGES:
+        links = re.findall(r"\]\(([^)#]+)\)", page.read_text(encoding="utf-8"))
+        local = [link for link in links if "://" not in link]
+        assert [link for link in local if not (page.parent / link).exists()] == [], page.name
 
 
 def anchors(page: Path) -> set[str]:
@@ -109,11 +110,11 @@ def anchors(page: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_links_into_a_page_lead_to_its_headings(page: Path) -> None:
-    links = re.findall(r"\]\(([^):]*)#([^)]+)\)", page.read_text(encoding="utf-8"))
-    lost = [link for link in links if link[1] not in anchors(page.parent / link[0] if link[0] else page)]
-    assert lost == []
+def test_links_into_a_page_lead_to_its_headings() -> None:
+    for page in PAGES:
+        links = re.findall(r"\]\(([^):]*)#([^)]+)\)", page.read_text(encoding="utf-8"))
+        lost = [link for link in links if link[1] not in anchors(page.parent / link[0] if link[0] else page)]
+        assert lost == [], page.name
 
 
 def test_the_readme_lists_every_page() -> None:

@@ -6,7 +6,8 @@ import json
 import re
 import shutil
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -30,11 +31,13 @@ APPROVE = f"/ralphloop:approve {digest([verify(1), verify(2)])}"
 
 
 @pytest.fixture
-def talk(client_home: ClientHome, project: ProjectFactory) -> Callable[..., Talk]:
-    def begin(files: dict[str, str], **options: Any) -> Talk:
-        return Talk(client_home, project(files, name="my project"), **options)
+def talk(client_home: ClientHome, project: ProjectFactory) -> Iterator[Callable[..., Talk]]:
+    with ExitStack() as talks:
 
-    return begin
+        def begin(files: dict[str, str], **options: Any) -> Talk:
+            return talks.enter_context(Talk(client_home, project(files, name="my project"), **options))
+
+        yield begin
 
 
 def work(number: int, command: str = "ralphloop") -> list[Reply]:
@@ -108,12 +111,11 @@ def test_plugin_without_the_right_to_execute_in_a_folder_with_spaces(
     shutil.copytree(plugin("ralphloop"), place, ignore=shutil.ignore_patterns("__pycache__"))
     for file in place.rglob("*"):
         file.chmod(0o644 if file.is_file() else 0o755)
-    one = talk(checked(feature(1)), plugins=[place])
-    one.outside.ralphloop("approve", "--yes")
     # Nothing else that is called ralphloop may be on PATH, or the agent is told that name.
-    bare = {"PATH": "/usr/bin:/bin"}
+    one = talk(checked(feature(1)), plugins=[place], env={"PATH": "/usr/bin:/bin"})
+    one.outside.ralphloop("approve", "--yes")
     tool = f'sh "{place}/bin/ralphloop"'
-    run, requests = one.say("/ralphloop:start", *absolute(one, work(1, tool)), **bare)
+    run, requests = one.say("/ralphloop:start", *absolute(one, work(1, tool)))
     assert any(f"`{tool} done F1`" in said for said in requests[0].new_texts)
     assert denied(run) == []
     assert one.ending == ("ended", "complete")
@@ -173,9 +175,9 @@ def test_status_pause_resume_report_and_cancel_speak_for_this_sessions_loop(
     assert outside.errors() == ""
 
 
-@pytest.mark.parametrize("typed", ["/ralphloop:start nowhere", "/ralphloop:start it's", "/ralphloop:plan"])
-def test_error_reaches_the_person_in_words(talk: Callable[..., Talk], typed: str) -> None:
+def test_error_reaches_the_person_in_words(talk: Callable[..., Talk]) -> None:
     one = talk({"README.md": "x\n"})
-    _, requests = one.say(typed, text("So it is."))
-    assert any("\nralphloop: " in f"\n{said}" for said in requests[0].new_texts)
-    assert one.outside.loops() == []
+    for typed in ("/ralphloop:start nowhere", "/ralphloop:start it's", "/ralphloop:plan"):
+        _, requests = one.say(typed, text("So it is."))
+        assert any("\nralphloop: " in f"\n{said}" for said in requests[0].new_texts), typed
+        assert one.outside.loops() == [], typed

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -57,10 +58,10 @@ def check(number: int) -> str:
     return f"grep -q made out/{number}"
 
 
-def tasks(kind: Kind) -> str:
-    """Five tasks, the second and the third of which may be done at once."""
+def tasks(kind: Kind, count: int) -> str:
+    """Up to five tasks, the second and the third of which may be done at once."""
     rows = ["# Tasks", "", "## Phase 1", ""]
-    for number, task in enumerate(kind.ids, 1):
+    for number, task in enumerate(kind.ids[:count], 1):
         mark = " [P]" if number in (2, 3) else ""
         rows += [f"- [ ] {task}{mark}{kind.mark} Make file {number}", f"  - **Verify**: `{check(number)}`"]
     return "\n".join(rows) + "\n"
@@ -71,9 +72,6 @@ class Spec(Talk):
     """A project with a spec whose tasks are written, and one session of the client in it."""
 
     kind: Kind = SPECUM
-
-    def __post_init__(self) -> None:
-        self.plugins = [plugin(self.kind.name)]
 
     def type(self, command: str, *script: Reply) -> tuple[PrintRun, list[ModelRequest]]:
         """What a command of the plugin makes of the session."""
@@ -96,25 +94,38 @@ class Spec(Talk):
         claims = [bash(f"ralphloop done {self.kind.ids[number - 1]}") for number in numbers]
         return [*map(self.make, numbers), *claims, text("That is made.")]
 
+    def green(self) -> set[str]:
+        evidence = json.loads(self.outside.ralphloop("evidence", "--json"))["evidence"]
+        return {entry["command"] for entry in evidence if entry["green"]}
+
     def boxes(self) -> str:
         lines = (self.folder / "tasks.md").read_text().splitlines()
         return "".join(line[3] for line in lines if line.startswith("- ["))
 
 
+def files_of(kind: Kind, count: int) -> dict[str, str]:
+    """A spec before execution, with so many tasks."""
+    named = {kind.pointer[0]: kind.pointer[1], f"{kind.folder}/tasks.md": tasks(kind, count), "out/.keep": ""}
+    state = SPECUM_STATE if kind is SPECUM else SPECKIT_STATE
+    named[f"{kind.folder}/{kind.state}"] = json.dumps({**state, "phase": "tasks", "awaitingApproval": True})
+    documents = ("spec", "plan", "requirements", "design")
+    return named | {f"{kind.folder}/{name}.md": f"# {name}\n" for name in documents}
+
+
 @pytest.fixture
 def spec(client_home: ClientHome, project: ProjectFactory) -> Callable[..., Spec]:
-    def build(kind: Kind, **files: str) -> Spec:
-        named = {kind.pointer[0]: kind.pointer[1], f"{kind.folder}/tasks.md": tasks(kind), "out/.keep": ""}
-        state = SPECUM_STATE if kind is SPECUM else SPECKIT_STATE
-        named[f"{kind.folder}/{kind.state}"] = json.dumps(
-            {**state, "phase": "tasks", "awaitingApproval": True}
-        )
-        named |= {
-            f"{kind.folder}/{name}.md": f"# {name}\n" for name in ("spec", "plan", "requirements", "design")
-        }
-        return Spec(client_home, project({**named, **files}, name="my project"), kind=kind)
+    def build(kind: Kind, count: int = 3, **files: str) -> Spec:
+        root = project({**files_of(kind, count), **files}, name="my project")
+        return Spec(client_home, root, [plugin(kind.name)], kind=kind)
 
     return build
+
+
+@pytest.fixture
+def talking(spec: Callable[..., Spec]) -> Iterator[Callable[..., Spec]]:
+    """As `spec`, with a client that waits for what is typed."""
+    with ExitStack() as talks:
+        yield lambda *given, **files: talks.enter_context(spec(*given, **files))
 
 
 def said(requests: list[ModelRequest], fragment: str) -> list[int]:
@@ -125,7 +136,7 @@ def said(requests: list[ModelRequest], fragment: str) -> list[int]:
 @KINDS
 def test_implement_runs_five_tasks_to_the_end(spec: Callable[..., Spec], kind: Kind) -> None:
     """One group by two of the plugin's own agents at once, and one claim that its check refuses."""
-    one = spec(kind)
+    one = spec(kind, 5)
     one.outside.ralphloop("approve", "--yes")
 
     def executor(request: ModelRequest) -> Reply:
@@ -168,21 +179,20 @@ def test_implement_runs_five_tasks_to_the_end(spec: Callable[..., Spec], kind: K
     assert one.outside.errors() == ""
 
 
-def test_unapproved_checks_are_shown_and_allowed_by_typing(spec: Callable[..., Spec]) -> None:
-    one = spec(SPECUM)
-    typed = f"approve {digest([check(number) for number in range(1, 6)])}"
+def test_unapproved_checks_are_shown_and_allowed_by_typing(talking: Callable[..., Spec]) -> None:
+    one = talking(SPECUM, 4)
+    typed = f"approve {digest([check(number) for number in range(1, 5)])}"
     _, requests = one.type("implement", *one.work(1), *one.work(2, 3))
     assert said(requests[:1], f"/ralph-specum:{typed}") == [0]
-    assert said(requests[:1], check(5)) == [0]
+    assert said(requests[:1], check(4)) == [0]
     assert one.outside.loop["outcome"] == "stalled"
     assert json.loads(one.outside.ralphloop("evidence", "--json"))["evidence"] == []
 
     one.type(typed, text("I see."))
-    run, _ = one.type("implement", *one.work(4), *one.work(5))
+    run, _ = one.type("implement", *one.work(4))
     assert run.result["permission_denials"] == []
     assert one.outside.loop["outcome"] == "complete"
-    evidence = json.loads(one.outside.ralphloop("evidence", "--json"))["evidence"]
-    assert {entry["command"] for entry in evidence if entry["green"]} == {check(n) for n in range(1, 6)}
+    assert one.green() == {check(number) for number in range(1, 5)}
 
 
 @pytest.mark.parametrize(("kind", "typed"), [(SPECKIT, "approve"), (SPECUM, "cancel")])
@@ -191,10 +201,10 @@ def test_command_typed_in_mid_loop_is_heard_at_the_next_stop(
 ) -> None:
     """The client keeps it in a queue until a turn ends; here the whole loop would be one turn."""
     one = spec(kind)
-    digested = digest([check(number) for number in range(1, 6)])
+    digested = digest([check(number) for number in range(1, 4)])
     typed_it = threading.Event()
     first, *rest = one.work(1)
-    script = [first.held(typed_it), *rest, text("I see."), *one.work(2, 3), *one.work(4), *one.work(5)]
+    script = [first.held(typed_it), *rest, text("I see."), *one.work(2, 3)]
     with (
         ModelServer(script, default="Hm.") as server,
         Terminal(
@@ -208,34 +218,26 @@ def test_command_typed_in_mid_loop_is_heard_at_the_next_stop(
         ending = "complete" if typed == "approve" else "cancelled"
         terminal.wait_for(lambda _: one.outside.loop["outcome"] == ending)
     if typed == "approve":
-        evidence = json.loads(one.outside.ralphloop("evidence", "--json"))["evidence"]
-        assert {entry["command"] for entry in evidence if entry["green"]} == {check(n) for n in range(1, 6)}
+        assert one.green() == {check(number) for number in range(1, 4)}
     else:
-        assert one.boxes() == "x    "
+        assert one.boxes() == "x  "
         assert not (one.folder / kind.state).exists()
     assert one.outside.errors() == ""
 
 
-def test_question_is_answered_by_typing(spec: Callable[..., Spec]) -> None:
-    one = spec(SPECUM)
+def test_question_is_answered_by_typing(talking: Callable[..., Spec]) -> None:
+    one = talking(SPECUM)
     one.outside.ralphloop("approve", "--yes")
     run, _ = one.type("implement", bash("ralphloop ask 1.1 'Which colour?'"), text("I asked."))
     assert any("`/ralph-specum:answer ID TEXT`" in str(event) for event in run.events)
     assert one.outside.loop["outcome"] == "needs_input"
-    run, requests = one.type(
-        "answer 1.1 it's the $(blue) one",
-        text("I see."),
-        *one.work(1),
-        *one.work(2, 3),
-        *one.work(4),
-        *one.work(5),
-    )
+    run, requests = one.type("answer 1.1 it's the $(blue) one", text("I see."), *one.work(1), *one.work(2, 3))
     assert said(requests, "The answer: it's the $(blue) one")
     assert one.outside.loop["outcome"] == "complete"
 
 
-def test_cancel_removes_the_state_and_keeps_the_spec(spec: Callable[..., Spec]) -> None:
-    one = spec(SPECKIT, **{f"{SPECKIT.folder}/.progress.md": "# What was done\n"})
+def test_cancel_removes_the_state_and_keeps_the_spec(talking: Callable[..., Spec]) -> None:
+    one = talking(SPECKIT, **{f"{SPECKIT.folder}/.progress.md": "# What was done\n"})
     one.outside.ralphloop("approve", "--yes")
     one.type("implement", *one.work(1), bash("sleep 0"), text("On with it."))
     assert (one.folder / SPECKIT.state).exists()
@@ -243,37 +245,40 @@ def test_cancel_removes_the_state_and_keeps_the_spec(spec: Callable[..., Spec]) 
     assert len(requests) == 1
     assert not (one.folder / SPECKIT.state).exists()
     assert (one.folder / ".progress.md").read_text().startswith("# What was done\n")
-    assert one.boxes() == "x    "
+    assert one.boxes() == "x  "
     assert one.outside.loop["outcome"] == "cancelled"
-    _, requests = one.type("implement", *one.work(2, 3), *one.work(4), *one.work(5))
-    assert one.boxes() == "xxxxx"
+    _, requests = one.type("implement", *one.work(2, 3))
+    assert one.boxes() == "xxx"
 
 
-@pytest.mark.parametrize(
-    ("kind", "prompt", "told"),
-    [
-        (SPECUM, "new ../up A goal", "cannot be a spec's name"),
-        (SPECKIT, "implement --max-task-iterations many", "is not a whole number above zero"),
-    ],
-)  # fmt: skip
 def test_bad_input_gets_a_sentence_and_loses_nothing(
-    spec: Callable[..., Spec], kind: Kind, prompt: str, told: str
+    client_home: ClientHome, project: ProjectFactory
 ) -> None:
-    one = spec(kind)
-    before = {
-        path: path.read_bytes() for path in one.root.rglob("*") if path.is_file() and ".git/" not in str(path)
+    root = project(files_of(SPECUM, 3) | files_of(SPECKIT, 3), name="my project")
+    told = {
+        "/ralph-specum:new ../up A goal": "cannot be a spec's name",
+        "/ralph-speckit:implement --max-task-iterations many": "is not a whole number above zero",
     }
-    _, requests = one.type(prompt, text("So it is."))
-    assert said(requests[:1], told) == [0]
-    after = {
-        path: path.read_bytes() for path in one.root.rglob("*") if path.is_file() and ".git/" not in str(path)
-    }
-    assert after == before
+    with Talk(client_home, root, [plugin(kind.name) for kind in (SPECUM, SPECKIT)]) as one:
+        before = contents(root)
+        for typed, sentence in told.items():
+            _, requests = one.say(typed, text("So it is."))
+            assert said(requests[:1], sentence) == [0], typed
+            assert contents(root) == before, typed
+
+
+def contents(root: Path) -> dict[Path, bytes]:
+    files = [path for path in root.rglob("*") if path.is_file() and ".git/" not in str(path)]
+    return {path: path.read_bytes() for path in files}
 
 
 def test_specum_from_a_goal_to_proven_tasks(client_home: ClientHome, project: ProjectFactory) -> None:
     """Every phase as the person types it; each document is the agent's, every state is the command line's."""
-    one = Spec(client_home, project({"out/.keep": ""}), kind=SPECUM)
+    with Spec(client_home, project({"out/.keep": ""}), [plugin(SPECUM.name)], kind=SPECUM) as one:
+        go_through_specum(one)
+
+
+def go_through_specum(one: Spec) -> None:
     goal = 'Make five files, it\'s "easy" $(touch pwned)'
 
     def write(name: str, content: str) -> Reply:
@@ -284,7 +289,7 @@ def test_specum_from_a_goal_to_proven_tasks(client_home: ClientHome, project: Pr
         "research": ("research.md", "# Research\n"),
         "requirements": ("requirements.md", "# Requirements\n"),
         "design": ("design.md", "# Design\n"),
-        "tasks": ("tasks.md", tasks(SPECUM)),
+        "tasks": ("tasks.md", tasks(SPECUM, 3)),
     }
     for prompt, (name, content) in phases.items():
         script = [write(name, content), text("Written.")] if name else [text("Made.")]
@@ -295,7 +300,7 @@ def test_specum_from_a_goal_to_proven_tasks(client_home: ClientHome, project: Pr
     assert goal in (one.folder / ".progress.md").read_text()
     assert not (one.root / "pwned").exists()
     one.outside.ralphloop("approve", "--yes")
-    one.type("implement", *one.work(1), *one.work(2, 3), *one.work(4), *one.work(5))
+    one.type("implement", *one.work(1), *one.work(2, 3))
     assert one.outside.loop["outcome"] == "complete"
 
 
@@ -303,35 +308,39 @@ def test_quick_mode_goes_from_a_goal_to_proven_tasks_in_one_prompt(
     client_home: ClientHome, project: ProjectFactory
 ) -> None:
     """Through every phase without a question, although the agent tries to stop after each."""
-    one = Spec(client_home, project({"out/.keep": ""}), kind=SPECUM)
+    with Spec(client_home, project({"out/.keep": ""}), [plugin(SPECUM.name)], kind=SPECUM) as one:
+        go_quickly_through_specum(one)
+
+
+def go_quickly_through_specum(one: Spec) -> None:
     documents = {"research": "# Research\n", "requirements": "# Requirements\n", "design": "# Design\n"}
     script: list[Reply] = []
-    for phase, content in {**documents, "tasks": tasks(SPECUM)}.items():
+    for phase, content in {**documents, "tasks": tasks(SPECUM, 3)}.items():
         begin = [] if phase == "research" else [bash(f"ralphloop specum {phase}")]
         write = call("Write", file_path=str(one.folder / f"{phase}.md"), content=content)
         script += [*begin, write, text(f"The {phase} phase is written.")]
     script += [bash("ralphloop specum implement")]
-    run, requests = one.type(
-        "start demo --quick", *script, *one.work(1), *one.work(2, 3), *one.work(4), *one.work(5)
-    )
+    run, requests = one.type("start demo --quick", *script, *one.work(1), *one.work(2, 3))
     assert run.result["permission_denials"] == []
     assert len(said(requests, "Quick mode is on for demo: do not stop yet.")) == 4
-    assert one.boxes() == "xxxxx"
+    assert one.boxes() == "xxx"
     assert (one.state["phase"], one.state["quickMode"]) == ("execution", False)
     assert (one.outside.loop["outcome"], one.outside.loop["owner"]) == ("complete", one.session)
 
 
 def test_speckit_from_a_goal_to_proven_tasks(client_home: ClientHome, project: ProjectFactory) -> None:
-    one = Spec(
-        client_home, project({"out/.keep": ""}), kind=SPECKIT._replace(folder=".specify/specs/001-five-files")
-    )
+    kind = SPECKIT._replace(folder=".specify/specs/001-five-files")
+    with Spec(client_home, project({"out/.keep": ""}), [plugin(kind.name)], kind=kind) as one:
+        go_through_speckit(one)
 
+
+def go_through_speckit(one: Spec) -> None:
     steps = {
         "constitution Test first": (one.root / ".specify/memory/constitution.md", "# Rules\n", ""),
         "specify five files": (one.folder / "spec.md", "# Spec\n", "specify"),
         "clarify": (one.folder / "spec.md", "# Spec, clear\n", "specify"),
         "plan": (one.folder / "plan.md", "# Plan\n", "plan"),
-        "tasks": (one.folder / "tasks.md", tasks(SPECKIT), "tasks"),
+        "tasks": (one.folder / "tasks.md", tasks(SPECKIT, 3), "tasks"),
         "analyze": (one.root / "out/analysis", "fine\n", "tasks"),
         "checklist release": (one.folder / "checklists/release.md", "- [x] read\n", "tasks"),
     }
@@ -341,5 +350,5 @@ def test_speckit_from_a_goal_to_proven_tasks(client_home: ClientHome, project: P
         if phase:
             assert (one.state["phase"], one.state["awaitingApproval"]) == (phase, True)
     one.outside.ralphloop("approve", "--yes")
-    one.type("implement", *one.work(1), *one.work(2, 3), *one.work(4), *one.work(5))
+    one.type("implement", *one.work(1), *one.work(2, 3))
     assert one.outside.loop["outcome"] == "complete"

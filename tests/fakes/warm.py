@@ -163,7 +163,9 @@ class Process:
         heard: dict[Any, list[bytes]] = {self.stdout: [], self.stderr: []}
         rest = memoryview(input or b"")
         with selectors.DefaultSelector() as selector:
-            if self.stdin is not None:
+            if self.stdin is not None and not self.stdin.closed:
+                with contextlib.suppress(BrokenPipeError):
+                    self.stdin.flush()
                 os.set_blocking(self.stdin.fileno(), False)
                 selector.register(self.stdin, selectors.EVENT_WRITE)
             for stream in filter(None, heard):
@@ -254,7 +256,7 @@ def _ends(place: int, kind: Any, theirs: contextlib.ExitStack) -> tuple[IO[bytes
     reading, writing = os.pipe()
     its, ours = (reading, writing) if place == 0 else (writing, reading)
     theirs.callback(os.close, its)
-    return open(ours, "wb" if place == 0 else "rb", buffering=0 if place == 0 else -1), its
+    return open(ours, "wb" if place == 0 else "rb"), its
 
 
 def _written(stream: IO[bytes], data: memoryview) -> tuple[memoryview, bool]:

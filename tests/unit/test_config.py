@@ -12,6 +12,7 @@ from ralphloop.config import source, value
 from ralphloop.domain.model import UNLIMITED
 from ralphloop.engine import announce
 from ralphloop.errors import ConfigError
+from unit.domain.cases import each
 
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "config.md"
 
@@ -85,7 +86,7 @@ def test_the_hook_looks_for_the_user_file_in_the_same_place(env: dict[str, str])
     assert announce.user_file(env) == config.user_file(env)
 
 
-@pytest.mark.parametrize(
+@each(
     ("line", "value"),
     [
         ("batch = 0", 0),
@@ -118,7 +119,7 @@ def test_values_are_read_as_options_are_and_plain_numbers_too(place: Place, line
     assert (found, type(found), origin) == (value, type(value), "project file")
 
 
-@pytest.mark.parametrize(
+@each(
     "line",
     [
         "batch = -1", "batch = 1.5", "batch = true", "batch = [1]", "batch = 99999999999", 'batch = ""',
@@ -241,7 +242,7 @@ def test_a_wrong_variable_is_refused_by_its_name(place: Place, name: str, text: 
     assert place.refused(**{variable: text}).startswith(f"{variable}: ")
 
 
-@pytest.mark.parametrize(
+@each(
     "url",
     [
         "ftp://example.invalid/x", "file:///etc/passwd", "https://", "example.invalid", "https://a b/",

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from ralphloop.agents.activity import DIFF_MAX, LINE_MAX, LINES_MAX, Activity, activities, is_telling
+from unit.domain.cases import each
 
 STAMP = "2027-01-15T08:00:00.000Z"
 AT = 1_800_000_000.0
@@ -38,7 +39,7 @@ def shown(entry: dict[str, Any]) -> list[tuple[str, tuple[str, ...]]]:
     return [(activity.kind, activity.lines) for activity in activities(entry)]
 
 
-@pytest.mark.parametrize(
+@each(
     ("entry", "wanted"),
     [
         (said(text("One.\n\n  Two.\n")), [("text", ("One.", "  Two."))]),
@@ -119,7 +120,7 @@ def test_nothing_that_a_terminal_obeys_comes_through() -> None:
         line.encode()
 
 
-@pytest.mark.parametrize(
+@each(
     "odd",
     [
         {}, {"type": "assistant"}, {"type": "assistant", "message": []}, {"type": "user", "message": {}},

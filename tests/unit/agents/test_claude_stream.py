@@ -10,6 +10,7 @@ import pytest
 
 from ralphloop.agents.claude_stream import parse
 from ralphloop.agents.event import Event, Limit, Result
+from unit.domain.cases import each
 
 DATA = Path(__file__).resolve().parents[2] / "data/stream"
 
@@ -80,7 +81,7 @@ def test_tokens_are_those_of_all_models_with_their_caches() -> None:
     assert found.tokens == 9
 
 
-@pytest.mark.parametrize(
+@each(
     "line",
     [
         b"", b"   ", b"null", b"3", b'"text"', b"[]", b"{}", b"{", b"\xff\xfe\xff", b"not json",

@@ -9,12 +9,13 @@ import pytest
 
 from ralphloop.agents import models
 from ralphloop.agents.usage import Charge
+from unit.domain.cases import each
 
 TABLE = json.loads(Path(models.__file__).with_suffix(".json").read_text())
 PRICES = ("input_usd", "output_usd", "cache_write_usd", "cache_write_1h_usd", "cache_read_usd")
 
 
-@pytest.mark.parametrize(
+@each(
     ("model", "name"),
     [
         ("claude-opus-4-5", "claude-opus-4-5"),
@@ -44,7 +45,7 @@ def test_an_id_is_found_whatever_it_is_written_with(model, name):
     assert found.name == name
 
 
-@pytest.mark.parametrize(
+@each(
     "model",
     [
         "", "claude", "claude-", "<synthetic>", "gpt-5", "opus", "claude-opus-4-9", "claude-opus-6",
@@ -76,7 +77,7 @@ def test_the_window_is_the_one_that_was_asked_for(model, window):
 MILLION = 1_000_000
 
 
-@pytest.mark.parametrize(
+@each(
     ("charge", "usd"),
     [
         (Charge("", "claude-opus-4-5", MILLION, 0, 0, 0, 0), 5.0),
@@ -105,7 +106,7 @@ def test_the_table_says_when_and_where_from():
     assert TABLE["sources"]
 
 
-@pytest.mark.parametrize("row", TABLE["models"], ids=lambda row: row["match"])
+@each("row", TABLE["models"], ids=lambda row: row["match"])
 def test_each_row_is_found_by_its_own_name_and_is_plausible(row):
     found = models.find(row["match"])
     assert found is not None

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
-
 from ralphloop.agents.nested import scrubbed
 from ralphloop.agents.presence import AGENT_TOOLS, agent_in
+from unit.domain.cases import each
 
 # What Claude Code 2.1.325 adds for its agent's commands, its hooks, and those of plugins.
 OF_THE_CLIENT = {
@@ -51,7 +50,7 @@ def test_marks_of_a_client_go_and_what_the_person_set_stays() -> None:
     assert scrubbed({**OF_THE_CLIENT, **OF_THE_PERSON}) == {**OF_THE_PERSON, "RALPHLOOP_RUN": "1"}
 
 
-@pytest.mark.parametrize("name", sorted(AGENT_TOOLS))
+@each("name", sorted(AGENT_TOOLS))
 def test_no_agent_is_seen_in_what_is_left(name: str) -> None:
     assert agent_in({name: "1"})
     assert agent_in(scrubbed({name: "1"})) == ""

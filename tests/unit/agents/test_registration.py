@@ -11,6 +11,7 @@ import pytest
 from ralphloop.agents import claude, plugins, registration
 from ralphloop.agents.registration import Settings
 from ralphloop.domain.model import LAYOUTS
+from unit.domain.cases import each
 
 EVENTS = tuple(claude.EVENTS)
 PLUGINS = Path(__file__).resolve().parents[3] / "plugins"
@@ -173,7 +174,7 @@ LOOKS_LIKE_OURS = [
 ]
 
 
-@pytest.mark.parametrize("command", LOOKS_LIKE_OURS)
+@each("command", LOOKS_LIKE_OURS)
 def test_what_is_not_our_command_line_from_end_to_end_is_not_ours(command: str) -> None:
     assert registered(stop(command=command)) == []
 

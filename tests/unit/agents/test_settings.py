@@ -11,6 +11,7 @@ import pytest
 from ralphloop.agents import claude, settings
 from ralphloop.agents.settings import CAP_NAME, Ours, Wanted
 from ralphloop.agents.settings_text import Draft
+from unit.domain.cases import each
 
 WANTED = Wanted(
     hook=claude.hook_command("/opt/ralph loop"),
@@ -80,7 +81,7 @@ TEXTS = {
        for name, style, end in product(DATA, STYLES, ENDS)},
     **BY_HAND,
 }  # fmt: skip
-every_text = pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS.keys())
+every_text = each("text", TEXTS.values(), ids=TEXTS.keys())
 
 
 def is_spread(inside: str, text: str) -> bool:
@@ -304,7 +305,7 @@ EDITS: dict[str, tuple[Callable[[dict], object], dict]] = {
 }
 
 
-@pytest.mark.parametrize(("change", "left"), EDITS.values(), ids=EDITS.keys())
+@each(("change", "left"), EDITS.values(), ids=EDITS.keys())
 def test_after_a_change_in_between_only_ours_goes(change: Callable[[dict], object], left: dict) -> None:
     text, ours = edited(change)
     assert json.loads(settings.uninstall(text, ours).text) == left
@@ -314,7 +315,7 @@ def test_after_a_change_in_between_only_ours_goes(change: Callable[[dict], objec
 LEFT_TWICE = {"no rules": {"a": 1}, "empty rules": {"a": 1}}
 
 
-@pytest.mark.parametrize("name", EDITS)
+@each("name", EDITS)
 def test_installed_again_after_a_change_it_still_goes(name: str) -> None:
     change, left = EDITS[name]
     text, ours = edited(change)

@@ -7,11 +7,12 @@ import json
 import pytest
 
 from ralphloop.agents import trust
+from unit.domain.cases import each
 
 ACCEPTED = json.dumps({"projects": {"/home/me/shop": {"hasTrustDialogAccepted": True}}})
 
 
-@pytest.mark.parametrize(
+@each(
     ("folder", "known", "trusted"),
     [
         ("/home/me/shop", ACCEPTED, True),

@@ -12,6 +12,7 @@ import pytest
 
 from ralphloop.agents import usage
 from ralphloop.agents.usage import Charge, Context, Meter, context_of
+from unit.domain.cases import each
 
 EARLY, SINCE, LATE = "2026-11-15T10:00:00.000Z", "2026-11-15T11:00:00.000Z", "2026-11-15T12:00:00.000Z"
 MODEL = "claude-opus-4-5-20251101"
@@ -110,8 +111,9 @@ def test_a_charge_says_what_changes_its_price(session):
     ]
 
 
-@pytest.mark.parametrize("count", [-1, True, 1.5, "7", None, [1], {"a": 1}, 10**10, 10**30])
-def test_what_is_no_count_counts_nothing(session, count):
+@each("count", [-1, True, 1.5, "7", None, [1], {"a": 1}, 10**10, 10**30])
+def test_what_is_no_count_counts_nothing(tmp_path, count):
+    session = Session(tmp_path)
     session.write(said("m1", input_tokens=count, output_tokens=2))
     assert [charge.tokens for charge in Meter().read(str(session.main))] == [2]
 
@@ -298,7 +300,7 @@ def boundary() -> str:
 FULL = {"input_tokens": 1, "output_tokens": 2, "cache_creation_input_tokens": 4, "cache_read_input_tokens": 8}
 
 
-@pytest.mark.parametrize(
+@each(
     ("lines", "context"),
     [
         ([], None),
@@ -318,7 +320,8 @@ FULL = {"input_tokens": 1, "output_tokens": 2, "cache_creation_input_tokens": 4,
         ([said("m1", input_tokens=300_000)], (300_000, MODEL, 1_000_000)),
     ],
 )
-def test_the_context_is_as_full_as_the_last_message_says(session, lines, context):
+def test_the_context_is_as_full_as_the_last_message_says(tmp_path, lines, context):
+    session = Session(tmp_path)
     session.write(*lines)
     found = context_of(str(session.main))
     assert found == (None if context is None else Context(*context))

@@ -6,13 +6,14 @@ import pytest
 
 from ralphloop.errors import UserError
 from ralphloop.loops.draft import from_markdown, from_text
+from unit.domain.cases import each
 
 
 def titles(text: str) -> list[str]:
     return [str(feature["description"]) for feature in from_markdown(text)]
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "expected"),
     [
         ("- a\n- b", ["a", "b"]),

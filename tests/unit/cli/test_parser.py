@@ -12,6 +12,7 @@ import pytest
 
 from ralphloop.cli import main
 from ralphloop.errors import BusyError
+from unit.domain.cases import each
 
 
 def parser(command: str) -> argparse.ArgumentParser:
@@ -24,7 +25,7 @@ def examples(command: str) -> list[str]:
     return [line.rpartition("| ")[2] for line in (sub.epilog or "").splitlines() if "ralphloop " in line[:60]]
 
 
-@pytest.mark.parametrize("command", main.COMMANDS)
+@each("command", main.COMMANDS)
 def test_examples_parse(command: str) -> None:
     lines = [line.strip() for line in examples(command) if line.strip().startswith("ralphloop ")]
     assert lines

@@ -11,6 +11,7 @@ import pytest
 from ralphloop.testing.conformance.case import load
 from ralphloop.testing.conformance.scene import Scene
 from ralphloop.testing.recorded_case import LOG, as_case, text_of
+from unit.domain.cases import each
 
 SESSION = "11111111-1111-4111-8111-111111111111"
 
@@ -36,7 +37,7 @@ def laid_out(found: dict[str, Any], folder: Path) -> Scene:
     return scene
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "", "\n", "\n\nfirst", "plain", "two\nlines\n", 'a "quoted"\nline"', "it's\nthat's'", "'''\n\"\"\"\n",

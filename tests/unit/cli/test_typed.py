@@ -6,6 +6,7 @@ import pytest
 
 from ralphloop.errors import UserError
 from ralphloop.loops.typed import argv
+from unit.domain.cases import each
 
 OPTIONS = {"--quick": 0, "--name": 1, "--size": 1}
 NASTY = "it's \"quoted\" $(id) `id`; a\\b\n\tsecond  line & <b> --not-ours 'x"
@@ -30,7 +31,7 @@ def test_open_quote_is_told() -> None:
         argv("it's", None)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "words"),
     [
         ("", []),

@@ -6,6 +6,7 @@ import pytest
 
 from ralphloop.domain.additions import AdditionLimits, excess, fixes, modified_now, names, original
 from ralphloop.domain.model import Task, TaskList
+from unit.domain.cases import each
 
 PINNED = ("1.1", "1.2", "1.3", "2.1", "T004", "V5")
 
@@ -139,9 +140,7 @@ def test_wider_limits_have_words_too():
     assert over(*[f"1.3.{n}>1.3" for n in range(5)], limits=limits) == {"1.3.4": "a 5th fix task for 1.3"}
 
 
-@pytest.mark.parametrize(
-    ("value", "limit"), [(2, 2), (0, 0), (3, 3), (9, 3), (-1, 3), (True, 3), ("1", 3), (None, 3), (1.0, 3)]
-)
+@each(("value", "limit"), [(2, 2), (0, 0), (3, 3), (9, 3), (-1, 3), (True, 3), ("1", 3), (None, 3), (1.0, 3)])
 def test_a_limit_is_lowered_and_never_raised(value, limit):
     limits = AdditionLimits()
     limits.lower("fix_tasks", value)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
-
 from ralphloop.domain.committed import proof, reopened, waiting
 from unit.domain.build import a_ledger
+from unit.domain.cases import each
 
 # What the ledger knows of a task, what a commit of it rests on, whether it waits for one, and whether it had
 # one and is open again.
@@ -28,7 +27,7 @@ KNOWN = [
 ]
 
 
-@pytest.mark.parametrize(("known", "rests_on", "waits", "lost"), KNOWN)
+@each(("known", "rests_on", "waits", "lost"), KNOWN)
 def test_a_task_closed_in_this_loop_gets_one_commit_for_each_proof(known, rests_on, waits, lost):
     ledger = a_ledger(F1=known, F2={"state": "open"})
     assert proof(known) == rests_on

@@ -30,6 +30,7 @@ from ralphloop.domain.model import (
 from ralphloop.domain.proof import Results
 from ralphloop.domain.supervision import Supervision
 from unit.domain.build import a_ledger, a_loop, a_stop, look, situation
+from unit.domain.cases import each
 
 OPEN, DONE = look("F1", "F2"), look("F1!", "F2!")
 ASKED = look("F1", ledger=a_ledger(F1={"question": "which?"}))
@@ -109,7 +110,7 @@ WINNERS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("given", "winner"), [row[1:] for row in WINNERS], ids=[row[0] for row in WINNERS])
+@each(("given", "winner"), [row[1:] for row in WINNERS], ids=[row[0] for row in WINNERS])
 def test_the_earlier_rule_wins(given, winner):
     assert decide(situation(**given)).rule == winner
 
@@ -171,7 +172,7 @@ ENDS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@each(
     ("given", "state", "outcome", "blocks", "writes"), [row[1:] for row in ENDS], ids=[row[0] for row in ENDS]
 )
 def test_each_rule_leaves_the_loop_in_its_named_state(given, state, outcome, blocks, writes):

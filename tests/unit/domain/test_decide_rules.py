@@ -24,6 +24,7 @@ from ralphloop.domain.model import (
 )
 from ralphloop.domain.promise import promised
 from unit.domain.build import a_ledger, a_loop, a_stop, look, situation
+from unit.domain.cases import each
 
 OPEN = look("F1", "F2")
 SPEC = look("1", "2", sequential=True)
@@ -212,7 +213,7 @@ def test_messages_are_one_line_whatever_the_ids_are(layout):
             assert len(text) < 1000
 
 
-@pytest.mark.parametrize(
+@each(
     ("reply", "is_promise"),
     [
         ("ALL_TASKS_COMPLETE", True),

@@ -30,6 +30,7 @@ from ralphloop.domain.model import (
 )
 from ralphloop.domain.supervision import Supervision
 from unit.domain.build import a_ledger, a_loop, a_stop, look, situation
+from unit.domain.cases import each
 
 GO_ON = "`ralphloop resume` goes on."
 HIGHER = "`ralphloop resume` with a higher limit goes on."
@@ -169,7 +170,7 @@ ENDS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@each(
     ("given", "state", "outcome", "detail", "message"),
     [row[1:] for row in ENDS],
     ids=[row[0] for row in ENDS],

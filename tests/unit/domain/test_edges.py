@@ -13,12 +13,13 @@ from ralphloop.domain.prompt import refused as told
 from ralphloop.domain.proof import Refusal, Results
 from ralphloop.domain.supervision import Supervision, share_done
 from unit.domain.build import a_list, a_loop, look
+from unit.domain.cases import each
 
 HOUR_S = 3600.0
 NOW = 1_000_000.0
 
 
-@pytest.mark.parametrize(
+@each(
     ("announced", "before", "wait"),
     [
         (0.0, 0, 60.0),  # it is over at this very moment
@@ -136,7 +137,7 @@ def test_a_limit_of_one_is_a_limit(explicit, most):
     assert limits.iteration_limit(2, explicit) == most
 
 
-@pytest.mark.parametrize(
+@each(
     ("reply", "is_one"),
     [
         ("ALL_TASKS_COMPLETE", True),

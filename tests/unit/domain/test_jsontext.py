@@ -8,6 +8,7 @@ import random
 import pytest
 
 from ralphloop.domain import jsontext
+from unit.domain.cases import each
 
 CORPUS = [
     "0", "-0", "1", "-1.5", "1e3", "1E-7", "1e999", "123456789012345678901234567890", "9" * 4000, "true",
@@ -30,14 +31,14 @@ BROKEN = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("text", CORPUS, ids=lambda text: ascii(text)[:24])
+@each("text", CORPUS, ids=lambda text: ascii(text)[:24])
 def test_values_are_those_of_the_json_package(text):
     ours, theirs = jsontext.parse(text), json.loads(text)
     assert ours == theirs
     assert repr(ours) == repr(theirs)
 
 
-@pytest.mark.parametrize("text", BROKEN, ids=lambda text: ascii(text)[:24])
+@each("text", BROKEN, ids=lambda text: ascii(text)[:24])
 def test_what_is_not_json_is_a_value_error(text):
     with pytest.raises(ValueError, match=r"."):
         jsontext.parse(text)
@@ -85,7 +86,7 @@ def test_an_object_is_asked_for_and_nothing_else_will_do(text):
         jsontext.parse_object(text)
 
 
-@pytest.mark.parametrize(
+@each(
     "value",
     [
         {},
@@ -146,7 +147,7 @@ def test_replacing_a_value_changes_only_its_own_bytes():
     assert after == MESSY.replace('"}"', "false")
 
 
-@pytest.mark.parametrize(
+@each(
     ("before", "after"),
     [
         ("{}", '{"k": 1}'),
@@ -191,7 +192,7 @@ REMOVALS = [
 ]
 
 
-@pytest.mark.parametrize(("before", "after"), REMOVALS)
+@each(("before", "after"), REMOVALS)
 def test_a_removed_member_leaves_no_comma_and_no_second_one(before, after):
     assert jsontext.remove_member(before, "k") == after
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ralphloop.domain import jsontext
+from unit.domain.cases import each
 
 NESTED = '{"a": {"x": 1}, "b": {"x": 1}}'
 AT = NESTED.index('{"x": 1}}')
@@ -118,7 +119,7 @@ def test_a_new_member_is_laid_out_as_the_last_one(text, after):
     assert jsontext.add_member(text, "k", 1) == after
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "after"),
     [
         ('{"k": 1}', "{}"),

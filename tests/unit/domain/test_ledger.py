@@ -7,6 +7,7 @@ import pytest
 from ralphloop.domain.ledger import Ledger, name_tasks, settle
 from ralphloop.domain.model import Task
 from unit.domain.build import a_ledger, a_list
+from unit.domain.cases import each
 
 CHECK = {"verify": ["make"]}
 
@@ -26,7 +27,7 @@ CHANGES = [
 ]
 
 
-@pytest.mark.parametrize(("known", "says", "change", "after"), CHANGES)
+@each(("known", "says", "change", "after"), CHANGES)
 def test_a_changed_list_is_a_claim_or_takes_one_back(known, says, change, after):
     ledger = a_ledger(F1=known)
     claimed, reopened = settle(a_list(Task("F1", "", **says)), ledger)

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import pytest
 
 from ralphloop.domain import limits
 from ralphloop.domain.limits import Spent
 from ralphloop.domain.model import BUDGET, LIMIT, PAUSED, RUNNING, STALLED, WAITING, Limits, Turn
 from unit.domain.build import a_loop, look
+from unit.domain.cases import each
 
 WORK = look("F1", "F2")
 TOOL, QUIET = Turn(tools=1), Turn()
 
 
-@pytest.mark.parametrize(
+@each(
     ("total", "explicit", "limit"),
     [
         (0, (), 15),
@@ -108,7 +111,7 @@ def test_long_replies_differ_by_one_letter(other):
     assert played(loop, (TOOL, other)).same_replies == 1
 
 
-@pytest.mark.parametrize("apart", range(1, 200))
+@each("apart", range(1, 200))
 def test_replies_differ_by_two_letters_that_changed_places(apart):
     between = "y" * (apart - 1)
     loop = played(a_loop(), (TOOL, f"[x{between} ] done"), (TOOL, f"[ {between}x] done"))
@@ -147,8 +150,7 @@ def test_an_unknown_reply_is_not_the_same_as_another():
     assert (loop.same_replies, loop.empty_replies, loop.quiet_replies) == (0, 0, 3)
 
 
-@pytest.mark.parametrize("cap", range(10))
-@pytest.mark.parametrize("wanted", [1, 3, 50])
+@each(("cap", "wanted"), product(range(10), [1, 3, 50]))
 def test_patience_ends_before_the_client_does(cap, wanted):
     allowed = limits.patience(Limits(no_progress=wanted), cap)
     assert 1 <= allowed <= wanted
@@ -160,7 +162,7 @@ def test_without_a_cap_the_limit_itself_holds():
     assert limits.patience(Limits(no_progress=50), 0) == 50
 
 
-@pytest.mark.parametrize(
+@each(
     ("loop", "cap", "outcome"),
     [
         ({"iteration": 14}, 8, ""),
@@ -203,7 +205,7 @@ def a_bill(tokens: int = 0, cost_usd: float = 0.0, *, unpriced=(), **tasks) -> S
     return spent
 
 
-@pytest.mark.parametrize(
+@each(
     ("spent", "given", "outcome"),
     [
         (a_bill(999, 9.99), {}, ""),
@@ -244,7 +246,7 @@ def test_a_task_has_a_share_of_its_own(task, given, outcome):
     assert not outcome or task in why
 
 
-@pytest.mark.parametrize(
+@each(
     ("loop", "spent", "told"),
     [
         ({"iteration": 7}, None, []),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ralphloop.domain.model import ENDED, RUNNING, STATES, Limits, LoopState
+from unit.domain.cases import each
 
 GOOD = {"id": "L", "state": RUNNING, "iteration": 7, "attempts": {"F1": 2}, "told": ["x"], "owner": "S"}
 
@@ -39,7 +40,7 @@ WRONG = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("field", "value"), WRONG)
+@each(("field", "value"), WRONG)
 def test_a_value_of_the_wrong_type_is_dropped_and_the_rest_is_kept(field, value):
     loop = LoopState.from_json({**GOOD, field: value, "unknown": 1})
     assert getattr(loop, field) == LoopState.DEFAULTS[field]

@@ -6,6 +6,7 @@ import pytest
 
 from ralphloop.domain import outage
 from ralphloop.domain.outage import LONGEST_S, backoff_s
+from unit.domain.cases import each
 
 
 @pytest.mark.parametrize(
@@ -21,7 +22,7 @@ def test_a_wait_doubles_up_to_its_longest_and_is_never_shorter_than_the_first(
     assert backoff_s(first_s, before) == wanted
 
 
-@pytest.mark.parametrize(
+@each(
     ("announced_in_s", "before", "waits_s"),
     [
         (None, 0, 30.0),

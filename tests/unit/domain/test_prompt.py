@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from itertools import product
 
 import pytest
 
@@ -11,6 +12,7 @@ from ralphloop.domain.decide import decide
 from ralphloop.domain.model import FEATURES, GIVEN, LIMIT, PROVEN, SPECKIT, SPECUM, VOUCHED, Limits, Task
 from ralphloop.domain.prompt import Words
 from unit.domain.build import WORDS, a_ledger, a_loop, a_stop, look, situation
+from unit.domain.cases import each
 
 REASON_MAX = 10_000
 HUGE = "lorem ipsum " * 10_000
@@ -71,8 +73,7 @@ LARGE = {
 }
 
 
-@pytest.mark.parametrize("layout", [FEATURES, SPECUM])
-@pytest.mark.parametrize("size", LARGE)
+@each(("layout", "size"), product([FEATURES, SPECUM], LARGE))
 def test_a_huge_task_leaves_room_for_the_check_and_the_claim(size, layout):
     tasks = LARGE[size]
     ledger = a_ledger(**{task.id: {"question": HUGE, "answer": HUGE} for task in tasks})
@@ -118,7 +119,7 @@ def test_every_reason_of_a_stop_stays_below_the_clients_limit():
     assert LIMIT in at_limit.loop.told
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "F1", "a b", "", "-x", "it's", '"', "$(touch x)", "`id`", "a;b|c&d", "*", "~", "!x", "\\",

@@ -9,6 +9,7 @@ from ralphloop.domain.model import FEATURES, SPECKIT, SPECUM, UNLIMITED, Task
 from ralphloop.domain.prompt import CARRY_MAX, NOTES_MAX, REASON_MAX, TASK_MAX, Words
 from ralphloop.domain.proof import Refusal
 from unit.domain.build import WORDS, a_ledger, a_loop, look
+from unit.domain.cases import each
 
 GROUP = [Task(str(n), f"t{n}", marks=["P"], verify=[f"make {n}"]) for n in (1, 2)]
 ASK = (
@@ -133,7 +134,7 @@ def test_a_line_is_cut_at_three_hundred():
     assert prompt.line("x" * 301) == "x" * 298 + " …"
 
 
-@pytest.mark.parametrize(
+@each(
     ("words", "verb", "how"),
     [
         ({}, "resume", "ralphloop resume"),

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import pytest
 
 from ralphloop.domain import proof
 from ralphloop.domain.prompt import refused as told
 from ralphloop.domain.proof import Refusal, Results
+from unit.domain.cases import each
 
 RED = Refusal("F1", why="exited with 1", command="make test", tail="one\ntwo\n")
 
@@ -43,16 +46,16 @@ def test_of_a_long_output_the_end_is_shown():
     assert len(refusal.told(10**6)) <= proof.TAIL_MAX + 200
 
 
-@pytest.mark.parametrize("room", [0, 1, 80, 100, 150, 200, 300, 1000, 9000])
-@pytest.mark.parametrize("command", ["x", "y " * 5000])
-@pytest.mark.parametrize("tail", ["", "short\n", "long " * 5000])
+@each(
+    ("room", "command", "tail"),
+    product([0, 1, 80, 100, 150, 200, 300, 1000, 9000], ["x", "y " * 5000], ["", "short\n", "long " * 5000]),
+)
 def test_a_refusal_keeps_to_its_room(room, command, tail):
     said = Refusal("F" * 500, why="w " * 1000, command=command, tail=tail).told(room)
     assert len(said) <= max(room, 80)
 
 
-@pytest.mark.parametrize("count", [1, 2, 7, 50, 500])
-@pytest.mark.parametrize("room", [200, 2000, 9000])
+@each(("count", "room"), product([1, 2, 7, 50, 500], [200, 2000, 9000]))
 def test_many_refusals_share_the_room(count, room):
     refused = [Refusal(f"F{n}", why="exited with 1", command="c" * 90, tail="t" * 9000) for n in range(count)]
     said = told(refused, room)

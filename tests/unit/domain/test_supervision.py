@@ -11,12 +11,13 @@ from ralphloop.domain.prompt import Words
 from ralphloop.domain.proof import Refusal, Results
 from ralphloop.domain.supervision import Supervision, share_done
 from unit.domain.build import a_ledger, a_loop, look, situation
+from unit.domain.cases import each
 
 OPUS = Task("F2", "", model="opus")
 GROUP = [Task("1", "", marks=["P"]), Task("2", "", marks=["P"]), Task("3", "")]
 
 
-@pytest.mark.parametrize(
+@each(
     ("terms", "batch", "work", "fullness", "said"),
     [
         ({}, ["F1"], look("F2", "F3"), None, ""),

@@ -6,6 +6,7 @@ import pytest
 
 from ralphloop.domain.model import Task
 from unit.domain.build import a_ledger, look
+from unit.domain.cases import each
 
 LONG = [f"F{n}" for n in range(1, 31)]
 
@@ -77,7 +78,7 @@ def needs(name: str, *others: str, **more) -> Task:
     return Task(name, "", depends_on=others, **more)
 
 
-@pytest.mark.parametrize(
+@each(
     ("tasks", "known", "ready", "asked", "stuck"),
     [
         ([needs("a", "x"), "b"], {}, ["b"], [], [["a", "depends on x, which is not in the list"]]),

@@ -11,6 +11,7 @@ from ralphloop.domain.prompt import Words
 from ralphloop.domain.proof import Refusal, Results
 from ralphloop.domain.supervision import Supervision
 from unit.domain.build import a_loop, a_stop, situation
+from unit.domain.cases import each
 
 
 def said(thing: object) -> dict[str, object]:
@@ -57,7 +58,7 @@ PLAIN = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("make", "values"), PLAIN)
+@each(("make", "values"), PLAIN)
 def test_nothing_is_assumed_that_was_not_said(make, values):
     assert said(make()) == values
 
@@ -121,7 +122,7 @@ def test_a_loop_names_its_last_ten_transcripts_each_once():
     assert loop.transcripts == [f"t{n}" for n in range(2, 12)]
 
 
-@pytest.mark.parametrize(
+@each(
     ("data", "kept"),
     [
         ({"resume_at": 5}, {"resume_at": 5}),

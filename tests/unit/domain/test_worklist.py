@@ -19,9 +19,10 @@ from ralphloop.domain.model import (
 from ralphloop.domain.survey import survey
 from ralphloop.domain.worklist import Worklist
 from unit.domain.build import a_ledger, a_list, look
+from unit.domain.cases import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("task", "known", "state"),
     [
         (Task("F1", ""), {}, OPEN),
@@ -49,7 +50,7 @@ def test_a_task_has_one_state_from_its_file_and_the_ledger(task, known, state):
     assert ledger.state(task) == state
 
 
-@pytest.mark.parametrize(
+@each(
     ("task", "known", "given", "claimed", "reopened", "after"),
     [
         ("F1!", "", False, ["F1"], [], UNVERIFIED),
@@ -148,7 +149,7 @@ DEPENDENCIES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("case", DEPENDENCIES)
+@each("case", DEPENDENCIES)
 def test_open_tasks_are_ready_or_wait_for_the_person_or_can_never_run(case):
     tasks, known, ready, asked, stuck = DEPENDENCIES[case]
     work = look(*tasks, ledger=a_ledger(**known))
@@ -198,7 +199,7 @@ def group(marks, *, sequential=True, asked=()):
     return [item.place for item in look(*tasks, sequential=sequential).next]
 
 
-@pytest.mark.parametrize(
+@each(
     ("marks", "places"),
     [
         ("PP", [0, 1]),

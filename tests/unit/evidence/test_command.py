@@ -6,10 +6,12 @@ import hashlib
 import os
 import re
 import shlex
+from itertools import product
 
 import pytest
 
 from ralphloop.evidence import command
+from unit.domain.cases import each
 from unit.evidence.processes import LINUX, Bench
 
 on_linux = pytest.mark.skipif(not LINUX, reason="looks into /proc")
@@ -39,7 +41,7 @@ def test_no_output_has_the_digest_of_nothing(bench: Bench) -> None:
     assert (ran.size, ran.digest, ran.tail) == (0, hashlib.sha256().hexdigest(), "")
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "it's", 'a "b" c', "$HOME `x` \\", "ünïcödé ✓ 🙂", "two\nlines\n", "-n", "%s %d", "a\tb", "*", "'",
@@ -177,9 +179,10 @@ def test_a_secret_that_is_not_utf8_is_not_shown(bench: Bench) -> None:
     assert bench.run('echo "key: $MY_API_KEY"').tail == "key: ***\n"
 
 
-@pytest.mark.parametrize("length", [40, 3 * command.UNKNOWN_SECRET])
-@pytest.mark.parametrize("masked_later", [0, 20])
-@pytest.mark.parametrize("cut", [0.1, 0.5, 0.9])
+@each(
+    ("length", "masked_later", "cut"),
+    product([40, 3 * command.UNKNOWN_SECRET], [0, 20], [0.1, 0.5, 0.9]),
+)
 def test_a_secret_that_was_cut_off_does_not_show_its_other_half(
     bench: Bench, length: int, masked_later: int, cut: float
 ) -> None:

@@ -15,6 +15,7 @@ from ralphloop.errors import CommitError, GitError, SlowError
 from ralphloop.evidence import commit, commit_text
 from ralphloop.evidence.commit import check, switch
 from ralphloop.evidence.git import Git
+from unit.domain.cases import each
 from unit.evidence.loops import Checked, task
 
 IDENTITY = "[user]\n\tname = Person\n\temail = person@example.invalid\n"
@@ -138,7 +139,7 @@ def test_a_file_beside_a_project_in_a_subfolder_counts(repository):
         check(app, repository.env, branch="")
 
 
-@pytest.mark.parametrize("name", ["-x", "a..b", "a b", "HEAD", "x.lock", "@{-1}", "a\nb", "/", "ä:b"])
+@each("name", ["-x", "a..b", "a b", "HEAD", "x.lock", "@{-1}", "a\nb", "/", "ä:b"])
 def test_a_name_that_is_none_is_refused(repository, name):
     assert "no name for a branch" in repository.refuse(name)
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import time
+from itertools import product
 from urllib.parse import quote
 
 import pytest
 
 from ralphloop.evidence.mask import mask, secrets, spellings
+from unit.domain.cases import each
 
 BODY = "\n".join(
     ["MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj"] * 3 + ["MzEfYyjiWA4R4w=="]
@@ -16,7 +18,7 @@ BODY = "\n".join(
 PEM = f"-----BEGIN RSA PRIVATE KEY-----\n{BODY}\n-----END RSA PRIVATE KEY-----"
 
 
-@pytest.mark.parametrize(
+@each(
     "name",
     [
         "ANTHROPIC_API_KEY", "GH_TOKEN", "KEY", "AWS_SECRET_ACCESS_KEY", "DB_PASSWORD", "MYSQL_PASSWD",
@@ -28,7 +30,7 @@ def test_a_variable_named_like_a_secret_is_one(name: str) -> None:
     assert secrets({name: "hunter22"}) == ["hunter22"]
 
 
-@pytest.mark.parametrize(
+@each(
     "name",
     [
         "KEYBOARD", "MONKEY", "AUTHOR", "GIT_AUTHOR_NAME", "TOKENIZERS_PARALLELISM", "KEYMAP", "PWD",
@@ -44,7 +46,7 @@ def test_short_values_are_left_alone_and_long_ones_come_first() -> None:
     assert secrets(env) == ["12345678", "1234567", "123456"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "known", "shown"),
     [
         ("a hunter22 b hunter22", ["hunter22"], "a *** b ***"),
@@ -128,12 +130,17 @@ def test_no_text_takes_long(text: str) -> None:
     assert time.monotonic() - began < 10
 
 
-@pytest.mark.parametrize(
-    "before", ["\\n", "\\t", "\\\\n", "\\u000a", "\x1b[1;31m", "\\u001b[31m", "\\u001B[m", "\\x1b[0m", "%20"]
-)
-@pytest.mark.parametrize(
-    "token",
-    ["sk-ant-api03-AbC_dEf-0123456789", "ghp_" + "a1B2" * 9, "AKIAIOSFODNN7EXAMPLE", "xoxb-123456789012-ab"],
+@each(
+    ("before", "token"),
+    product(
+        ["\\n", "\\t", "\\\\n", "\\u000a", "\x1b[1;31m", "\\u001b[31m", "\\u001B[m", "\\x1b[0m", "%20"],
+        [
+            "sk-ant-api03-AbC_dEf-0123456789",
+            "ghp_" + "a1B2" * 9,
+            "AKIAIOSFODNN7EXAMPLE",
+            "xoxb-123456789012-ab",
+        ],
+    ),
 )
 def test_a_token_after_an_escape_is_masked(before: str, token: str) -> None:
     assert mask(f'"text{before}{token}\\nmore"', []) == f'"text{before}***\\nmore"'

@@ -10,6 +10,7 @@ import pytest
 
 from ralphloop.evidence import globs, protect
 from ralphloop.evidence.protect import Protected, Touched
+from unit.domain.cases import each
 from unit.evidence.loops import Checked, task
 
 FILES = {"tests/a.py": "a\n", "tests/deep/b.py": "b\n", "tests/deep/er/c.py": "c\n", "src/x.py": "x\n"}
@@ -17,7 +18,11 @@ FILES = {"tests/a.py": "a\n", "tests/deep/b.py": "b\n", "tests/deep/er/c.py": "c
 
 @pytest.fixture
 def checked(tmp_path) -> Checked:
-    found = Checked(tmp_path).begin(task("F1", "true"), protect=["tests/**"])
+    return begun(tmp_path)
+
+
+def begun(folder) -> Checked:
+    found = Checked(folder).begin(task("F1", "true"), protect=["tests/**"])
     for path, text in FILES.items():
         found.project.write(path, text)
     return found
@@ -34,7 +39,7 @@ def shown(touched: list[Touched]) -> list[str]:
     return sorted(f"{entry.path} ({entry.what})" for entry in touched)
 
 
-@pytest.mark.parametrize(
+@each(
     ("path", "glob", "matches"),
     [
         ("tests/a.py", "tests/a.py", True),
@@ -67,7 +72,7 @@ def test_a_star_stays_in_its_folder_and_two_go_through_any(path, glob, matches):
     assert globs.matches(path, glob) is matches
 
 
-@pytest.mark.parametrize(
+@each(
     ("patterns", "count"),
     [
         (["tests/**"], 3),
@@ -83,7 +88,8 @@ def test_a_star_stays_in_its_folder_and_two_go_through_any(path, glob, matches):
         (["tests/../../**"], 0),
     ],
 )
-def test_files_that_a_pattern_names_below_the_project_are_kept(checked, patterns, count):
+def test_files_that_a_pattern_names_below_the_project_are_kept(tmp_path, patterns, count):
+    checked = begun(tmp_path)
     assert Protected(checked.loop, str(checked.root)).pin(patterns) == count
 
 

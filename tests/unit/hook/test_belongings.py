@@ -12,11 +12,12 @@ from ralphloop.hook.belongings import Belongings, blank, marks
 from ralphloop.store import approvals, arming
 from ralphloop.store.loop import LoopFiles
 from ralphloop.store.shelf import Shelf
+from unit.domain.cases import each
 
 PAIRS = [("/home/me/work", "@ROOT@"), ("/home/me", "@HOME@")]
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "blanked"),
     [
         ("/home/me/work", "@ROOT@"),

@@ -10,6 +10,7 @@ import json
 import pytest
 
 from ralphloop.engine import denial
+from unit.domain.cases import each
 
 THEN, SINCE, NOW = "2026-11-16T00:10:00.000Z", "2026-11-16T00:15:00.000Z", "2026-11-16T00:16:16.734Z"
 CWD = "/home/me/proj"
@@ -64,7 +65,7 @@ def bash(command: str, said=APPROVAL, *, decision=NO_RULE, **fields) -> bytes:
 WRITE = call("Write", file_path=f"{CWD}/a.txt", content="x")
 
 
-@pytest.mark.parametrize(
+@each(
     ("data", "found"),
     [
         (bash("npm test"), ("Bash", "Bash(npm test:*)")),
@@ -126,7 +127,7 @@ def test_a_denied_call_is_seen_with_the_rule_that_allows_it(data, found):
     assert denial.worked(data, SINCE) == set()
 
 
-@pytest.mark.parametrize(
+@each(
     ("command", "rule"),
     [
         ("npm test -- --all", "Bash(npm test:*)"),
@@ -247,7 +248,7 @@ def test_an_older_client_says_it_in_words_only(data, rule):
 ACCEPT = {"decision": "accept", "source": "config", "reasonType": "mode"}
 
 
-@pytest.mark.parametrize(
+@each(
     "data",
     [
         call("Bash", command="exit 3") + result("Exit code 3", permissionDecision=ACCEPT),

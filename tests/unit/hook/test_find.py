@@ -14,6 +14,7 @@ from ralphloop.engine.stop import loop_of
 from ralphloop.store import arming, files
 from ralphloop.store.shelf import ARMED, OWNED, Shelf
 from ralphloop.tasklists.source import Source
+from unit.domain.cases import each
 from unit.hook.transcripts import INTERRUPT, NOW, THEN, asked, said, tool
 
 STATE = ".ralph-state.json"
@@ -34,7 +35,7 @@ def features(tmp_path):
     return Source(FEATURES, "demo", root=str(tmp_path), paths={"list": str(folder / "feature_list.json")})
 
 
-@pytest.mark.parametrize(
+@each(
     ("call", "writes"),
     [
         ({"file_path": "specs/auth/" + STATE, "content": "{}"}, True),
@@ -55,7 +56,7 @@ def test_a_tool_that_writes_the_state_is_told_from_one_that_reads_it(spec, call,
     assert claim.writes(call, spec) is writes
 
 
-@pytest.mark.parametrize(
+@each(
     ("command", "writes"),
     [
         ("echo '{}' > specs/auth/.ralph-state.json", True),

@@ -26,6 +26,7 @@ from ralphloop.engine import history
 from ralphloop.engine.spending import fullness
 from ralphloop.hook import main, permit
 from ralphloop.hook.statusline import how_to_go_on
+from unit.domain.cases import each
 from unit.hook import transcripts
 
 APPROVE = "/ralphloop:approve"
@@ -93,7 +94,7 @@ def test_a_program_that_nobody_finds_is_left_to_the_shell(tmp_path: Path):
     assert permit.is_within("sh", empty, str(tmp_path))
 
 
-@pytest.mark.parametrize(
+@each(
     ("outcome", "detail", "resume_at", "said"),
     [
         (COMPLETE, "", None, ""),

@@ -11,6 +11,7 @@ import pytest
 
 from ralphloop.domain.model import CAPPED, FAILED, INTERRUPTED, RATE_LIMITED
 from ralphloop.engine import history, transcript
+from unit.domain.cases import each
 from unit.hook.transcripts import (
     CAP,
     INTERRUPT,
@@ -110,7 +111,7 @@ def test_bytes_that_are_no_text_are_passed_over(tmp_path):
 QUOTED = '{"type":"assistant","message":{"content":[{"type":"tool_use","name":"Bash"}]}}'
 
 
-@pytest.mark.parametrize(
+@each(
     "lines",
     [
         [blob(QUOTED)],
@@ -148,7 +149,7 @@ def test_the_first_look_at_a_huge_transcript_is_bounded(written):
     assert turn(path, start=1).tools == 0  # cut in the middle of the first line
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "outcome"),
     [
         (INTERRUPT, INTERRUPTED),
@@ -173,7 +174,7 @@ def test_an_end_that_no_hook_saw_is_found_in_its_real_shape(written, text, outco
     assert turn(written(said("working"), text, asked("go on"), said("sure"))).broken_off == outcome
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         said("[Request interrupted by user]"),
@@ -202,7 +203,7 @@ def test_of_several_ends_the_last_one_counts_and_old_ones_do_not(written):
     assert turn(path, start=turn(path).end).broken_off == ""
 
 
-@pytest.mark.parametrize(
+@each(
     ("lines", "begun", "prompt"),
     [
         ([asked("do it")], NOW, "do it"),
@@ -239,7 +240,7 @@ def queue(operation: str, content: str | None = None) -> dict[str, Any]:
     return entry if content is None else {**entry, "content": content}
 
 
-@pytest.mark.parametrize(
+@each(
     ("operations", "waits"),
     [
         ([queue("enqueue", "/ralphloop:pause")], True),

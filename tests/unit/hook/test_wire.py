@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from itertools import product
 
 import pytest
 
 from ralphloop.domain.answer import Decision
 from ralphloop.domain.model import LoopState
 from ralphloop.hook import wire
+from unit.domain.cases import each
 
 FULL = {
     "session_id": "S", "transcript_path": "/t.jsonl", "cwd": "/p", "prompt_id": "P",
@@ -20,7 +22,7 @@ FULL = {
 WRONG = [None, True, 0, 7, 1.5, "", [], ["x"], {}, {"a": 1}]
 
 
-@pytest.mark.parametrize(
+@each(
     "data",
     [
         b"",
@@ -48,8 +50,7 @@ def test_an_event_says_all_that_the_client_sent():
     assert event.background == (("shell", "npm run dev"),)
 
 
-@pytest.mark.parametrize("value", WRONG, ids=repr)
-@pytest.mark.parametrize("field", FULL)
+@each(("field", "value"), product(FULL, WRONG))
 def test_a_field_of_the_wrong_type_counts_as_missing(field, value):
     payload = {**FULL, field: value}
     event = wire.stop_event(payload, cwd="/here")
@@ -75,7 +76,7 @@ def test_an_empty_or_huge_reply_is_still_a_reply(reply):
     assert wire.stop_event({**FULL, "last_assistant_message": reply}, cwd="/").reply == reply
 
 
-@pytest.mark.parametrize(
+@each(
     ("tasks", "running"),
     [
         ([{"type": "subagent", "status": "running"}], [("subagent", "")]),
@@ -108,7 +109,7 @@ def test_a_subagents_stop_is_known_by_its_id_or_its_name(event, is_subagent):
     assert wire.is_subagent(event) is is_subagent
 
 
-@pytest.mark.parametrize(
+@each(
     ("event", "env", "is_foreign"),
     [
         ({"session_id": "S"}, {}, False),

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from ralphloop.cli.main import COMMANDS
+from unit.domain.cases import each
 from unit.plugins.prompts import CALL, PLUGINS, block, is_allowed, read, rules
 
 # Published names are final.
@@ -17,7 +18,7 @@ RUNNING = [path for path in SKILLS if path.parent.name != "approve"]
 OPEN = {"plan", "report", "status"}
 LOOP = {f"Bash({call} {verb}:*)" for call in ("ralphloop", CALL) for verb in ("done", "ask", "status")}
 
-every_skill = pytest.mark.parametrize("path", SKILLS, ids=lambda path: path.parent.name)
+every_skill = each("path", SKILLS, ids=lambda path: path.parent.name)
 
 
 def test_published_names_stay() -> None:

@@ -11,6 +11,7 @@ import pytest
 from ralphloop.cli import main
 from ralphloop.domain import additions
 from ralphloop.tasklists import boxes
+from unit.domain.cases import each
 from unit.plugins.prompts import CALL, PLUGINS, ROOT, block, frontmatter, is_allowed, read, rules
 
 KEYS = {"description", "argument-hint", "allowed-tools", "disable-model-invocation"}
@@ -54,10 +55,10 @@ def shown(path: Path) -> str:
 
 COMMANDS, AGENTS, TEMPLATES = files("commands"), files("agents"), files("templates")
 RUNNING = [path for path in COMMANDS if path.stem != "help"]
-every_command = pytest.mark.parametrize("path", COMMANDS, ids=shown)
-every_running_command = pytest.mark.parametrize("path", RUNNING, ids=shown)
-every_agent = pytest.mark.parametrize("path", AGENTS, ids=shown)
-every_prompt = pytest.mark.parametrize("path", [*COMMANDS, *AGENTS, *TEMPLATES], ids=shown)
+every_command = each("path", COMMANDS, ids=shown)
+every_running_command = each("path", RUNNING, ids=shown)
+every_agent = each("path", AGENTS, ids=shown)
+every_prompt = each("path", [*COMMANDS, *AGENTS, *TEMPLATES], ids=shown)
 every_plugin = pytest.mark.parametrize("plugin", list(NAMES))
 
 
@@ -65,7 +66,7 @@ def layout(path: Path) -> str:
     return path.parts[-3].removeprefix("ralph-")
 
 
-@pytest.mark.parametrize(
+@each(
     "head",
     [
         "", "a: b\n", "---\na: b\n\nbody", "---\na b\n---\n\nx", "---\na: [x]\n---\n\nx",

@@ -14,6 +14,7 @@ from e2e.cli_project import SESSION, Project
 from e2e.looping import SPECKIT_STATE, SPECUM_STATE
 from hook.harness import spec_state
 from ralphloop.tasklists.spec_state import ADDITION_LIMITS
+from unit.domain.cases import each
 
 PLUGINS = Path(__file__).resolve().parents[3] / "plugins"
 SCHEMAS = {
@@ -147,7 +148,7 @@ def test_every_typed_field_refuses_a_wrong_type(name: str) -> None:
         assert faults(name, {**PUBLIC[name], field: [[]]}), field
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "wrong"),
     [
         ("spec", {"phase": "done"}),

@@ -23,6 +23,7 @@ from ralphloop.runner import judge
 from ralphloop.runner.agent_process import Ending
 from ralphloop.runner.judge import END, NEXT, REST, WAIT, Pace, Session, Trouble
 from unit.domain.build import a_loop
+from unit.domain.cases import each
 
 NOW = 1_800_000_000.0
 PACE = Pace(margin_s=60.0, backoff_s=30.0)
@@ -53,7 +54,7 @@ def verdict(session: Session, *, trouble: Trouble = Trouble(), **state) -> judge
     return judge.judge(session, loop, trouble=trouble, pace=PACE, now=NOW)
 
 
-@pytest.mark.parametrize(
+@each(
     ("state", "session", "kind", "outcome"),
     [
         ({"state": ENDED, "outcome": COMPLETE}, DONE, END, ""),

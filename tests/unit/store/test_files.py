@@ -7,18 +7,23 @@ import random
 import signal
 import stat
 import time
+from itertools import product
 
 import pytest
 
 from ralphloop.store import files
+from unit.domain.cases import each
 
 
 def mode_of(path) -> int:
     return stat.S_IMODE(os.stat(path).st_mode)
 
 
-@pytest.mark.parametrize("mode", [0o600, 0o644, 0o664, 0o666, 0o755, 0o777, 0o444])
-@pytest.mark.parametrize("umask", [0o022, 0o077, 0o000])
+@each(
+    ("mode", "umask"),
+    product([0o600, 0o644, 0o664, 0o666, 0o755, 0o777, 0o444], [0o022, 0o077, 0o000]),
+    ids=lambda value: "{:o} under {:o}".format(*value),
+)
 def test_a_replaced_file_keeps_its_mode_whatever_the_umask(tmp_path, mode, umask):
     path = tmp_path / "f"
     path.write_text("old")

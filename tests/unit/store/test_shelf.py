@@ -11,6 +11,7 @@ from ralphloop.domain import jsontext
 from ralphloop.domain.model import Limits, LoopState
 from ralphloop.store import arming, files, shelf
 from ralphloop.store.shelf import ARMED, ENDED, OWNED, Record, Shelf, file_name, home, mirror
+from unit.domain.cases import each
 
 
 def found(here, kind):
@@ -40,7 +41,7 @@ def test_a_record_survives_json():
     assert again.to_json() == record.to_json()
 
 
-@pytest.mark.parametrize(
+@each(
     "wrong",
     [
         {"id": 5}, {"layout": "odd"}, {"layout": ["features"]}, {"root": None}, {"paths": []},
@@ -142,7 +143,7 @@ def test_file_names_of_different_ids_differ():
     assert len({file_name(text) for text in many}) == len(many)
 
 
-@pytest.mark.parametrize("text", [*HOSTILE, "x" * 200, "/" * 66], ids=ascii)
+@each("text", [*HOSTILE, "x" * 200, "/" * 66], ids=ascii)
 def test_a_file_name_has_nothing_that_leads_elsewhere(text):
     name = file_name(text)
     assert name

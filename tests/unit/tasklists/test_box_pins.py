@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import pytest
 
 from ralphloop.tasklists import boxes, specum
+from unit.domain.cases import each
 
 PINNED = """# Tasks
 
@@ -74,8 +77,7 @@ EXACT = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("ending", ["\n", "\r\n"])
-@pytest.mark.parametrize("name", EXACT)
+@each(("ending", "name"), product(["\n", "\r\n"], EXACT))
 def test_it_is_named_and_put_back_to_the_byte(name, ending):
     edits, faults = EXACT[name]
     for pinned in (PINNED, "\ufeff" + PINNED, PINNED.rstrip("\n")):
@@ -101,7 +103,7 @@ FREE = {
 }
 
 
-@pytest.mark.parametrize("name", FREE)
+@each("name", FREE)
 def test_the_rest_is_the_agents(name):
     found = restore(edited(*FREE[name]))
     assert (found.texts, found.faults, found.added) == ({}, [], [])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ralphloop.tasklists import boxes, markdown
+from unit.domain.cases import each
 
 SPECUM = """---
 spec: demo
@@ -106,7 +107,7 @@ def test_a_heading_of_any_level_ends_a_body(heading):
     assert only("- [ ] a\n\n" + heading + "\nend").body == "- [ ] a"
 
 
-@pytest.mark.parametrize(
+@each(
     ("line", "identity", "marks", "title"),
     [
         ("1.1 Add it", "1.1", (), "Add it"),
@@ -157,7 +158,7 @@ def test_a_later_task_with_the_same_id_has_none():
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "expected"),
     [
         ("* [ ] a\n+ [x] b\n- [X] c", ["a", "b", "c"]),
@@ -252,7 +253,7 @@ def test_a_long_title_is_walked_once(part):
     assert (task.id, len(task.marks)) == ("1.1", count if "P" in part else 0)
 
 
-@pytest.mark.parametrize(
+@each(
     ("line", "commands"),
     [
         ("**Verify**: `make`", ("make",)),
@@ -316,7 +317,7 @@ def test_a_box_that_is_not_there_cannot_be_set(place):
         boxes.set_box("- [ ] a\n  - [ ] b", place, done=True)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "place", "after"),
     [
         ("- [ ] a\n- [ ] b\n- [ ] c\n", 1, "- [ ] a\n- [ ] c\n"),

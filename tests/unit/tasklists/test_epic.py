@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
-
 from ralphloop.tasklists import epic
 from ralphloop.tasklists.source import Source
+from unit.domain.cases import each
 
 EPIC = (
     '{\r\n  "name": "e", "status": "x",\r\n'
@@ -24,7 +23,7 @@ def test_closing_a_spec_changes_its_status_only():
     assert epic.close_epic(EPIC, "b") == EPIC.replace('"b"', '"b", "status": "completed"')
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     ["", "{", "[]", "{}", '{"specs": {"a": 1}}', '{"specs": "a"}', '{"specs": ["a", 1]}',
      '{"specs": [{"name": "z"}]}', '{"specs": [{"name": "a", "status": "completed"}]}'],

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from itertools import product
 
 import pytest
 
 from ralphloop.tasklists import features
+from unit.domain.cases import each
 
 PLAIN = {
     "project": "Café ☕",
@@ -45,11 +47,7 @@ ENDINGS = {
     "crlf": lambda text: text.replace("\n", "\r\n") + "\r\n",
     "bom": lambda text: "\ufeff" + text,
 }
-CORPUS = [
-    pytest.param(ending(dump), id=name + ", " + how)
-    for name, dump in DUMPS.items()
-    for how, ending in ENDINGS.items()
-]
+CORPUS = {f"{name}, {how}": ending(dump) for name, dump in DUMPS.items() for how, ending in ENDINGS.items()}
 
 
 def flags(text):
@@ -67,10 +65,9 @@ def difference(old, new):
     return old[head : len(old) - tail], new[head : len(new) - tail]
 
 
-@pytest.mark.parametrize("text", CORPUS)
-@pytest.mark.parametrize("place", range(4))
-@pytest.mark.parametrize("done", [True, False])
-def test_a_mark_changes_one_value_and_can_be_taken_back(text, place, done):
+@each(("name", "place", "done"), product(CORPUS, range(4), [True, False]))
+def test_a_mark_changes_one_value_and_can_be_taken_back(name, place, done):
+    text = CORPUS[name]
     before = flags(text)
     changed = features.mark({"list": text}, place, done=done)
     if before[place] is done:

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from ralphloop.tasklists import feature_list, features
+from unit.domain.cases import each
 
 PINNED = """{
   "verify": "make test",
@@ -65,7 +66,7 @@ EXACT = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", EXACT)
+@each("name", EXACT)
 def test_it_is_named_and_put_back_to_the_byte(name):
     edits, faults = EXACT[name]
     found = restore(edited(*edits))
@@ -109,7 +110,7 @@ FREE = {
 }
 
 
-@pytest.mark.parametrize("name", FREE)
+@each("name", FREE)
 def test_the_rest_is_the_agents(name):
     found = restore(edited(*FREE[name]))
     assert (found.texts, found.faults, found.added) == ({}, [], [])

@@ -8,6 +8,7 @@ import pytest
 
 from ralphloop.tasklists import features
 from ralphloop.tasklists.source import Tally
+from unit.domain.cases import each
 
 
 def tasks(value, **texts):
@@ -23,7 +24,7 @@ def test_an_object_with_features_and_a_bare_array_are_the_same_list(text):
     assert [task.id for task in tasks(text)] == ["a"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "says"),
     [
         ("", "not JSON"),
@@ -48,7 +49,7 @@ def test_a_missing_list_is_refused():
         features.parse({"list": None})
 
 
-@pytest.mark.parametrize(
+@each(
     ("given", "expected"),
     [("F1", "F1"), (1, "1"), (1.0, "1"), (1.5, "1.5"), (0, "0"), (True, ""), (None, ""), ([1], ""), ("", "")],
 )
@@ -84,7 +85,7 @@ def test_only_true_passes(value):
     assert only(passes=True).done
 
 
-@pytest.mark.parametrize(
+@each(
     ("field", "given", "expected"),
     [
         ("steps", ["a", "b"], ("a", "b")),

@@ -5,13 +5,14 @@ from __future__ import annotations
 import pytest
 
 from ralphloop.tasklists import frontmatter
+from unit.domain.cases import each
 
 
 def settings(body):
     return frontmatter.parse("---\n" + body + "\n---\n# Notes\n\nenabled: false\n- x\n")
 
 
-@pytest.mark.parametrize(
+@each(
     "row",
     ["enabled: false", "enabled: False", "enabled: FALSE  ", "enabled: 'false'", 'enabled: "False" # off',
      "enabled: false # for now", "enabled:  false\r", "enabled : false", "enabled:\n  # why\n  - false"],
@@ -48,7 +49,7 @@ def test_a_head_may_have_a_mark_other_line_ends_or_no_end():
     assert frontmatter.parse("---\nenabled: false") == {"enabled": ["false"]}
 
 
-@pytest.mark.parametrize(
+@each(
     ("body", "expected"),
     [
         ("dirs: [a, b]", ["a", "b"]),
@@ -76,7 +77,7 @@ def test_lists_are_read_in_every_form(body, expected):
     assert settings(body)["dirs"] == expected
 
 
-@pytest.mark.parametrize(
+@each(
     ("value", "expected"),
     [
         ("20", 20),

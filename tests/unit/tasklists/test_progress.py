@@ -6,11 +6,12 @@ import pytest
 
 from ralphloop.domain.model import OUTCOMES
 from ralphloop.tasklists import progress
+from unit.domain.cases import each
 
 VALUES = {progress.STATUS: "COMPLETE", progress.ITERATION: "12", progress.MAX_ITERATIONS: "40"}
 
 
-@pytest.mark.parametrize("word", ["COMPLETE", "REACHED_LIMIT", *[outcome.upper() for outcome in OUTCOMES]])
+@each("word", ["COMPLETE", "REACHED_LIMIT", *[outcome.upper() for outcome in OUTCOMES]])
 def test_a_status_that_names_an_end_is_an_end(word):
     assert progress.ended("# Progress\nStatus: " + word + "\r\n")
     assert progress.ended("- **Status:** " + word + " (after 12)")
@@ -33,7 +34,7 @@ def test_any_other_text_is_not_an_end(text):
     assert not progress.ended(text)
 
 
-@pytest.mark.parametrize(
+@each(
     ("before", "after"),
     [
         ("Status: IN_PROGRESS\n", "Status: COMPLETE\n"),

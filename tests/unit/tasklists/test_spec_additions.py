@@ -6,6 +6,7 @@ import pytest
 
 from ralphloop.tasklists import spec_state, speckit, specum
 from ralphloop.tasklists.source import Tally
+from unit.domain.cases import each
 
 
 def record(state, **fixes):
@@ -62,7 +63,7 @@ def test_several_tasks_and_the_counters_are_written_together():
     )
 
 
-@pytest.mark.parametrize(
+@each(
     ("state", "limits"),
     [
         (None, (3, 3, 3, 2)),

@@ -8,6 +8,7 @@ import pytest
 
 from ralphloop.tasklists import spec_state, speckit, specum
 from ralphloop.tasklists.source import Tally
+from unit.domain.cases import each
 
 TASKS = "- [x] 1.1 a\n- [ ] 1.2 b\n- [ ] 1.3 c\n"
 
@@ -22,7 +23,7 @@ def spec_folders(pointer, settings=None, at="specs"):
     return [source.paths["state"].rpartition("/")[0] for source in locate(specum, files)]
 
 
-@pytest.mark.parametrize(
+@each(
     ("pointer", "folder"),
     [
         ("demo", "/p/specs/demo"),
@@ -40,7 +41,7 @@ def test_a_pointer_inside_the_project_is_followed(pointer, folder):
     assert spec_folders(pointer) == [folder]
 
 
-@pytest.mark.parametrize(
+@each(
     "pointer",
     ["", " \n", "../../demo", "./../demo", "/q/demo", "/pp/demo", "/", "..", ".", "./", "de\0mo", "a\nb",
      "./specs", "/p/../q"],
@@ -173,9 +174,7 @@ def test_only_true_is_true(junk):
     assert (found.quick, found.awaiting_approval) == (False, False)
 
 
-@pytest.mark.parametrize(
-    "name", ["../x", "a/b", "..", ".", ".hidden", "-rf", "a\0", "a\n", "a b", "a\\b", "", 3, None]
-)
+@each("name", ["../x", "a/b", "..", ".", ".hidden", "-rf", "a\0", "a\n", "a b", "a\\b", "", 3, None])
 def test_an_epic_that_is_not_a_bare_name_is_ignored(name):
     assert parsed({"epicName": name}).epic == ""
 

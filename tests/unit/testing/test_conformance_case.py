@@ -10,6 +10,7 @@ import pytest
 
 from ralphloop.errors import CaseError
 from ralphloop.testing.conformance.case import REGISTRATIONS, TOOL, find, load, parse
+from unit.domain.cases import each
 
 CASE: dict[str, Any] = {"title": "It holds", "stands_for": ["spec 4.1"], "layout": "none", "step": [{}]}
 
@@ -27,7 +28,7 @@ def test_a_case_has_defaults_for_all_but_its_name_and_place() -> None:
     assert (step.session, step.event, step.times, step.calls, step.says) == ("A", "Stop", 1, None, None)
 
 
-@pytest.mark.parametrize(
+@each(
     ("changes", "told"),
     [
         ({"titel": "x"}, "a.toml: unknown key `titel`"),

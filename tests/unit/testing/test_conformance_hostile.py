@@ -15,6 +15,7 @@ from ralphloop.testing.conformance import tally
 from ralphloop.testing.conformance.case import Case, load, parse
 from ralphloop.testing.conformance.hook import foreign
 from ralphloop.testing.conformance.play import FAILED, PASSED, Result, play
+from unit.domain.cases import each
 
 CASE: dict[str, Any] = {"title": "It holds", "stands_for": ["spec 1"], "layout": "none", "step": [{}]}
 PIPE_AS_TRANSCRIPT = """\
@@ -108,7 +109,7 @@ def test_a_step_does_not_say_where_programs_come_from(name: str) -> None:
         case(step=[{"env": {name: "x"}}])
 
 
-@pytest.mark.parametrize(
+@each(
     "fields",
     [
         {"files": {"a": "base64:x"}},

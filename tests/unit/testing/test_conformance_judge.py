@@ -12,6 +12,7 @@ from ralphloop.testing.conformance.answer import Answer
 from ralphloop.testing.conformance.case import Expect
 from ralphloop.testing.conformance.judge import Saw, complaints, named
 from ralphloop.testing.conformance.scene import Seen
+from unit.domain.cases import each
 
 BLOCK = {"decision": "block", "reason": "Go on with F1.", "systemMessage": "next F1"}
 
@@ -30,7 +31,7 @@ def judged(expect: Expect, *answers: Answer, **saw: Any) -> list[str]:
     return complaints(expect, Saw(answers or (answer(),), before, after, **saw))
 
 
-@pytest.mark.parametrize(
+@each(
     ("given", "told"),
     [
         (answer(code=None), "did not end"),
@@ -84,7 +85,7 @@ def test_kinds_of_answers_are_told_apart(kind: str, fine: list[Answer], wrong: l
     assert len(judged(Expect(answers={kind: 2}), *fine[:1], *wrong)) == 1
 
 
-@pytest.mark.parametrize(
+@each(
     ("expect", "given"),
     [
         (Expect(reason_has=("F2",)), answer(BLOCK)),
@@ -154,7 +155,7 @@ def test_globs_name_files_and_folders(path: str, glob: str, yes: bool) -> None:
 AFTER = files({"list.json": '{"a~/": [{"b": true}]}', "notes/1": "one", "notes/2": "two", "bad.json": "{"})
 
 
-@pytest.mark.parametrize(
+@each(
     "expect",
     [
         Expect(has={"list.json": ("c",)}),

@@ -10,6 +10,7 @@ import pytest
 
 from ralphloop.store import files
 from ralphloop.views.history import entry_of, history_of
+from unit.domain.cases import each
 
 LINE = '{"at": "2026-01-31T10:00:05.123Z", "event": "stop"}'
 
@@ -19,7 +20,7 @@ def test_an_entry_is_read_from_text_and_from_bytes(line: str | bytes) -> None:
     assert entry_of(line) == {"at": "2026-01-31T10:00:05.123Z", "event": "stop"}
 
 
-@pytest.mark.parametrize(
+@each(
     "line",
     [
         "", "{", "[]", "null", "{}", '{"event": "stop"}', '{"event": "stop", "at": "soon"}', b"\xff",

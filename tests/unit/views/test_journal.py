@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from ralphloop.views.journal import line
+from unit.domain.cases import each
 
 
 @pytest.fixture(autouse=True)
@@ -21,7 +22,7 @@ def _in_utc(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     time.tzset()
 
 
-@pytest.mark.parametrize(
+@each(
     ("entry", "shown"),
     [
         ({"event": "arm", "session": None}, "arm           session none yet"),

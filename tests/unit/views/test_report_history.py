@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from ralphloop.store.loop import iso
 from ralphloop.views import history
 from ralphloop.views.history import Stretch, stretches
+from unit.domain.cases import each
 
 T0 = 1_800_000_000.0
 
@@ -38,7 +37,7 @@ def found(*entries: dict[str, Any], end: float = 100) -> list[tuple[Any, ...]]:
     return [(p.task, round(p.begin - T0), round(p.end - T0), *(["rest"] if p.rests else [])) for p in parts]
 
 
-@pytest.mark.parametrize(
+@each(
     ("entries", "parts"),
     [
         ([], [("", 0, 100)]),

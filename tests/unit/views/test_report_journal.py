@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from ralphloop.views.journal import line, words
+from unit.domain.cases import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("entry", "shown"),
     [
         (

@@ -16,6 +16,7 @@ from ralphloop.views import figure, spending
 from ralphloop.views.figure import Used
 from ralphloop.views.history import Stretch
 from ralphloop.views.spending import Spending, context_told, spending_of, spent_told
+from unit.domain.cases import each
 
 T0 = 1_800_000_000.0
 KNOWN, UNKNOWN = "claude-opus-4-5", "scripted"
@@ -169,7 +170,7 @@ def test_the_context_is_that_of_the_last_transcript(sessions: Sessions) -> None:
     assert (seen.tokens, seen.model) == (6, KNOWN)
 
 
-@pytest.mark.parametrize(
+@each(
     ("value", "told"),
     [
         (0, "0"),

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from ralphloop.views import terminal
 from ralphloop.views.snapshot import LoopView, TaskView, in_order
+from unit.domain.cases import each
 
 NOW = 1_800_000_000.0
 HOUR = 3600.0
@@ -56,7 +55,7 @@ def test_a_running_loop_needs_no_advice() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@each(
     ("values", "headline", "advice"),
     [
         ({"state": "waiting"}, "shop · waiting", ""),

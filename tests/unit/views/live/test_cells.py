@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from ralphloop.views.live.cells import beside, cut, flow, pad, row, tidy, width_of, wrap
+from unit.domain.cases import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "width", "wanted"),
     [
         ("abc", 3, "abc"),

@@ -10,6 +10,7 @@ from ralphloop.store.supervisor import Holder
 from ralphloop.views.live.controls import TWICE_S, Controls
 from ralphloop.views.live.feed import Frame
 from ralphloop.views.live.keys import HANG_UP, INTERRUPT
+from unit.domain.cases import each
 from unit.views.live.looked_at import frame, view
 
 
@@ -40,7 +41,7 @@ def pressed(keys: str | list[str], shown: Frame, **options: Any) -> tuple[list[s
     return driver.sent, left[-1], controls.notice(10.0)
 
 
-@pytest.mark.parametrize(
+@each(
     ("keys", "phase", "sent", "left", "notice"),
     [
         ("p", "working", ["pause"], False, "pauses at the end of this turn …"),

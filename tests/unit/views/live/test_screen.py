@@ -14,6 +14,7 @@ from ralphloop.views.live.cells import width_of
 from ralphloop.views.live.feed import Frame
 from ralphloop.views.live.screen import Screen
 from ralphloop.views.live.signs import ASCII, UNICODE, signs_for
+from unit.domain.cases import each
 from unit.views.live.looked_at import T0, frame, said, task, view
 
 EVIL = "x\x1b]0;owned\x07\x1b[2J\u202e\u200d👩\u200d👩\u200d👧 日本語 " * 9
@@ -32,8 +33,7 @@ def hostile() -> Frame:
     return frame(seen=seen, holder=holder, activities=told, session=EVIL, model=EVIL, task=EVIL + "100")
 
 
-@pytest.mark.parametrize(("size", "signs"), list(product(SIZES, (UNICODE, ASCII))))
-@pytest.mark.parametrize("shown", [frame(), hostile()], ids=["usual", "hostile"])
+@each(("size", "signs", "shown"), product(SIZES, (UNICODE, ASCII), (frame(), hostile())))
 def test_the_screen_is_exactly_filled(shown: Frame, size: tuple[int, int], signs: Any) -> None:
     rows = Screen(signs).rows(shown, *size, notice=EVIL, keys="q quit")
     assert len(rows) == size[1]
@@ -61,7 +61,7 @@ def test_the_headline_tells_the_state_in_words(values: dict[str, Any], wanted: s
     assert drawn(frame(seen=view(**values)))[0].startswith(wanted)
 
 
-@pytest.mark.parametrize(
+@each(
     ("values", "wanted"),
     [
         ({}, "time 2:00, 7:58:00 left · 1.2k tokens, $0.50"),
@@ -81,7 +81,7 @@ def test_the_figures(values: dict[str, Any], wanted: str) -> None:
     assert wanted in "\n".join(drawn(frame(**values)))
 
 
-@pytest.mark.parametrize(
+@each(
     ("state", "sign"),
     [("open", "☐"), ("claimed", "~"), ("asked", "?"), ("proven", "✓"), ("given", "✓"), ("unverified", "✓"),
      ("vouched", "✓"), ("skipped", "–"), ("set_aside", "–")],
@@ -98,8 +98,7 @@ def test_a_task_that_the_agent_added_says_so() -> None:
     assert "  ☐ F9  open  (added) Task 9" in drawn(frame(seen=view(tasks=(task(9, added=True),))))
 
 
-@pytest.mark.parametrize("at", [1, 2, 50, 99, 100])
-@pytest.mark.parametrize("height", range(8, 30))
+@each(("at", "height"), product([1, 2, 50, 99, 100], range(8, 30)))
 def test_of_a_long_list_the_part_around_the_task_at_hand_is_shown(at: int, height: int) -> None:
     tasks = tuple(task(number) for number in range(1, 101))
     shown = drawn(frame(seen=view(tasks=tasks), task=f"F{at}"), height=height)
@@ -135,7 +134,7 @@ def test_below_stands_what_the_loop_is_at(holder: Holder | None, wanted: str) ->
     assert drawn(frame(holder=holder), keys="q quit")[-2:] == [wanted, " q quit"]
 
 
-@pytest.mark.parametrize("outcome", OUTCOMES)
+@each("outcome", OUTCOMES)
 def test_below_stands_what_the_person_can_do_next(outcome: str) -> None:
     seen = view(state="paused", outcome=outcome, unapproved=("make",))
     told = drawn(frame(seen=seen, task=""), 200)[-1]

@@ -1,0 +1,1 @@
+test -s "made/$1" && echo "$1 is made"

@@ -1,0 +1,120 @@
+"""Every command, started as people start it, says and does what it does in the tests' warm interpreter."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+
+import pytest
+
+from e2e.cli_project import OTHER, SESSION, Project
+from e2e.told import without_varying
+from fakes import warm
+from ralphloop.cli.main import COMMANDS, INTERNAL
+
+EVENT = {"hook_event_name": "Stop", "session_id": SESSION}
+# A call of each command that does its work, where `lived` is; in quotes what has blanks.
+CALLS = {
+    "plan": ["plan", "--name", "cart", "A cart that survives a reload"],
+    "new": ["new", "cart", "--from", "ideas.md"],
+    "start": ["start", "cafe", "--session", OTHER, "--max-iterations", "7"],
+    "run": ["run", "cafe", "--yes"],
+    "status": ["status", "shop", "--json"],
+    "watch": ["watch", "shop", "--once"],
+    "pause": ["pause", "shop"],
+    "resume": ["resume", "shop", "--max-iterations", "60"],
+    "cancel": ["cancel", "shop"],
+    "done": ["done", "F2"],
+    "verify": ["verify", "F2", "--json"],
+    "evidence": ["evidence", "F2"],
+    "approve": ["approve", "shop", "--show"],
+    "accept": ["accept", "F1"],
+    "ask": ["ask", "F1", "Which service?"],
+    "answer": ["answer", "F3", "The one that we have"],
+    "skip": ["skip", "F1"],
+    "report": ["report", "shop", "--format", "json"],
+    "log": ["log", "shop"],
+    "explain": ["explain", "--json"],
+    "record": ["record", "list", "--json"],
+    "config": ["config", "--json"],
+    "notify": ["notify", "--test"],
+    "demo": ["demo", "--fast", "--no-color"],
+    "install": ["install"],
+    "uninstall": ["uninstall", "--scope", "user"],
+    "doctor": ["doctor", "--no-live", "--json"],
+    "conformance": ["conformance", "--only", "none/no-list.toml"],
+    "statusline": ["statusline"],
+    "specum": ["specum", "start", "Let people log in"],
+    "speckit": ["speckit", "specify", "Let people log in"],
+    "supervise": ["supervise"],
+}
+FAILS = {"run": 1, "report": 18, "notify": 1, "doctor": 1, "supervise": 1}
+
+
+@pytest.fixture(scope="module")
+def lived(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """A loop with a proven task, a question and a recorded stop; a list beside it; settings of the person."""
+    project = Project(tmp_path_factory.mktemp("lived"))
+    project.write("ideas.md", "- Log in\n- Log out\n")
+    listed = b"- Log in\n- Log out\n  - Verify: `true`\n- Pay\n"
+    project.fine("new", "shop", "--from", "-", stdin=listed)
+    project.fine("record", "on")
+    project.fine("start", "shop", "--session", SESSION, "--yes")
+    project.fine("verify", "F2")
+    project.fine("ask", "F3", "Which?")
+    project.stop()
+    project.new("cafe")
+    project.fine("install", "--scope", "user")
+    return project
+
+
+class Kept:
+    """A project that is put back as it was, in the very folders for which its checks were approved."""
+
+    def __init__(self, project: Project) -> None:
+        self.project = project
+        self.places = {place: project.folder / "kept" / place.name for place in (project.root, project.home)}
+        for place, copy in self.places.items():
+            shutil.copytree(place, copy, symlinks=True)
+
+    def put_back(self) -> None:
+        for place, copy in self.places.items():
+            for path in place.iterdir():
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
+            shutil.copytree(copy, place, symlinks=True, dirs_exist_ok=True)
+
+    def run(self, *words: str, real: bool) -> tuple[int, str, str, list[str]]:
+        """The exit code of a call, what it said, and which files are there afterwards."""
+        self.put_back()
+        project = self.project
+        stdin = json.dumps({**EVENT, "cwd": str(project.root)}).encode()
+        ended = warm.run(words, stdin=stdin, env=project.env(), cwd=project.root, real=real)
+        out, err = (still(text.decode()) for text in (ended.stdout, ended.stderr))
+        return ended.code, out, err, sorted(map(still, project.digest()))
+
+
+def still(text: str) -> str:
+    """Without what the clock says, names of commits, and those of temporary folders."""
+    pattern = r"\b(\d+|TIME)(\.\d+| ms\b)|\b[0-9a-f]{7,40}\b|(?<=-demo-)\w+"
+    return re.sub(pattern, "N", without_varying(text))
+
+
+def test_a_real_start_of_every_command_is_as_a_warm_one(lived: Project) -> None:
+    assert set(CALLS) == {*COMMANDS, *INTERNAL}
+    kept = Kept(lived)
+    for command, words in CALLS.items():
+        real = kept.run(*words, real=True)
+        assert kept.run(*words, real=False) == real, words
+        code, out, err, _ = real
+        assert code == FAILS.get(command, 0), (words, out, err)
+        assert out or err, words
+
+
+def test_so_is_the_help_of_each(lived: Project) -> None:
+    for words in ([], *([command] for command in COMMANDS)):
+        for extra in ("--help", "--bogus"):
+            argv = [*words, extra]
+            real = warm.run(argv, env=lived.env(), cwd=lived.root, real=True)
+            assert warm.run(argv, env=lived.env(), cwd=lived.root) == real, argv
+            assert real.code == (0 if extra == "--help" else 2), real
