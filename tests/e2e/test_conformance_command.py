@@ -18,10 +18,12 @@ import pytest
 
 from e2e.client import REPOSITORY
 from e2e.toy_hooks import ALWAYS_ALLOWS, little_hook
+from fakes import warm
 from fakes.patience import eventually
 from ralphloop.testing.conformance.case import find
 from ralphloop.testing.conformance.hook import foreign
 from ralphloop.testing.conformance.play import FAILED, play
+from unit.domain.cases import each
 
 ANOTHER = "*/another-session.toml"  # one for each layout of specs
 SLOW = "echo $$ >> {pids}; sleep 300 & echo $! >> {pids}; wait"
@@ -37,14 +39,13 @@ def env_of(folder: Path) -> Mapping[str, str]:
     return {"HOME": str(folder), "PATH": os.environ["PATH"], "TMPDIR": str(temporary)}
 
 
-def conformance(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        argv(*words), cwd=folder, env=env_of(folder), capture_output=True, text=True, timeout=110
-    )
+def conformance(folder: Path, *words: str, real: bool = False) -> subprocess.CompletedProcess[str]:
+    ended = warm.run(["conformance", *words], cwd=folder, env=env_of(folder), longest_s=110, real=real)
+    return subprocess.CompletedProcess(words, ended.code, ended.stdout.decode(), ended.stderr.decode())
 
 
 def test_our_own_hook_passes_and_the_json_has_every_case(tmp_path: Path) -> None:
-    done = conformance(tmp_path, "--only", "none/*", "--only", ANOTHER, "--json")
+    done = conformance(tmp_path, "--only", "none/*", "--only", ANOTHER, "--json", real=True)
     told: dict[str, Any] = json.loads(done.stdout)
     assert (done.returncode, done.stderr) == (0, "")
     assert list(told) == ["passed", "failed", "skipped", "total", "cases"]
@@ -135,7 +136,7 @@ def test_the_list_names_every_case_and_runs_none(tmp_path: Path) -> None:
     assert not (tmp_path / "ran").exists()
 
 
-@pytest.mark.parametrize(
+@each(
     ("words", "told"),
     [
         (("--only", "nothing/like/this"), "has such a name; --list shows them"),
@@ -209,7 +210,8 @@ def test_a_process_without_any_mark_is_ended_with_the_run(tmp_path: Path) -> Non
     pid = tmp_path / "pid"
     daemon = f"cd /; env -i setsid sh -c 'echo $$ > {pid}; exec sleep 300' > /dev/null 2>&1 < /dev/null &"
     hook = f"cat > /dev/null; {daemon} while ! [ -s {pid} ]; do sleep 0.1; done"
-    assert conformance(tmp_path, "--hook", hook, "--only", "none/no-list.toml").returncode == 0
+    done = conformance(tmp_path, "--hook", hook, "--only", "none/no-list.toml", real=True)
+    assert done.returncode == 0
     assert not is_running(pid.read_text().strip())
 
 

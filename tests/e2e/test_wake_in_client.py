@@ -8,6 +8,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from typing import Any
 import pytest
 
 from e2e.client import ClientHome
-from e2e.conftest import ProjectFactory
+from e2e.conftest import ProjectFactory, make_home, make_project
 from e2e.looping import Outside, feature_turns, features, plugin
 from e2e.terminal import Terminal
 from fakes.effort import rounds
@@ -25,7 +26,7 @@ from ralphloop.testing.messages_api import ModelRequest
 from ralphloop.testing.model_server import ModelServer
 from ralphloop.testing.reply import Reply, fail, text
 
-pytestmark = [pytest.mark.client, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.client, pytest.mark.timeout(300)]
 
 PACKAGE = Path(claude.__file__).parents[1]
 NOTE = "An API error ended your last turn"
@@ -82,9 +83,9 @@ class Stage:
         return found[0]
 
     def are_sat_out(self, count: int) -> bool:
-        """So many limits were met, and nothing was asked before the time that each had named."""
+        """So many errors were met, and nothing was asked before the time that was set for each."""
         due = [entry["resume_at"] for entry in self.journal("stop_failure")]
-        again = [at for (_, reply), (at, _) in pairwise(self.asked) if reply is LIMIT]
+        again = [at for (_, reply), (at, _) in pairwise(self.asked) if reply.error]
         return len(due) == count and all(at >= moment for at, moment in zip(again, due, strict=True))
 
 
@@ -111,69 +112,104 @@ def texts(request: ModelRequest) -> str:
     return "\n".join(request.texts)
 
 
-def test_a_429_with_a_reset_time_is_sat_out_and_the_loop_completes(staged: Build) -> None:
-    stage = staged(2, [*feature_turns(1, 1), LIMIT, *feature_turns(2, 2)])
-    with stage.open() as (terminal, server):
-        terminal.wait_for("complete: 2/2 done", 60)
-        requests = server.main_requests
-    assert len(requests) == 5
-    assert texts(requests[3]).count(NOTE) == 1
-    assert texts(requests[3]).count("iteration 2 of 15: go on with task F2") >= 1
-    (wake,) = stage.journal("wake")
-    assert wake["task"] == "F2"
-    assert stage.outside.loop["iteration"] == 2
-    assert stage.are_sat_out(1)
+@dataclass(frozen=True)
+class Woken:
+    """A session that met one limit after the other, and the requests that it made."""
+
+    stage: Stage
+    requests: list[ModelRequest]
+    limits: int
 
 
-def test_a_storm_of_529_is_sat_out_with_waits_that_double(staged: Build) -> None:
-    stage = staged(2, [*feature_turns(1, 1), *[fail(529, "Overloaded")] * 2, *feature_turns(2, 2)])
-    with stage.open() as (terminal, server):
-        terminal.wait_for("complete: 2/2 done", 90)
-        assert len(server.main_requests) == 6
-    assert [entry["failures"] for entry in stage.journal("wake")] == [1, 2]
-
-
-def test_many_wakes_in_one_session(staged: Build) -> None:
-    wakes = rounds(2, soak=10)
-    turns = feature_turns(1, wakes + 1)
+@pytest.fixture(scope="module")
+def woken(claude_binary: Path, tmp_path_factory: pytest.TempPathFactory) -> Woken:
+    """Limits with a reset time, a storm of two overloads, and a limit at which Esc is pressed."""
+    folder = tmp_path_factory.mktemp("woken")
+    limits = rounds(2, soak=10)
+    total = limits + 3
+    turns = feature_turns(1, total)
     script = turns[:2]
-    for place in range(2, 2 * wakes + 2, 2):
+    for place in range(2, 2 * limits + 2, 2):
         script += [LIMIT, *turns[place : place + 2]]
-    stage = staged(wakes + 1, script)
-    with stage.open() as (terminal, _):
-        terminal.wait_for(f"complete: {wakes + 1}/{wakes + 1} done", 150)
-    assert [entry["failures"] for entry in stage.journal("wake")] == [1] * wakes
-    assert stage.outside.loop["iteration"] == wakes + 1
-    assert stage.are_sat_out(wakes)
+    script += [
+        *[fail(529, "Overloaded")] * 2,
+        *turns[-4:-2],
+        fail(429, "try again in 8 seconds"),
+        *turns[-2:],
+    ]
+    outside = Outside(make_home(folder, claude_binary), make_project(folder, features(total)))
+    stage = Stage(outside, script)
+    with stage.open() as (terminal, server):
+        terminal.wait_for(lambda _: len(stage.journal("wake")) == limits + 2, 150)
+        terminal.wait_for(lambda _: len(stage.journal("stop_failure")) == limits + 3)
+        stage.waker(terminal)
+        terminal.press("esc")
+        terminal.wait_for(f"complete: {total}/{total} done", 60)
+        return Woken(stage, server.main_requests, limits)
+
+
+def test_a_429_with_a_reset_time_is_sat_out_and_the_loop_completes(woken: Woken) -> None:
+    assert texts(woken.requests[3]).count(NOTE) == 1
+    assert texts(woken.requests[3]).count(f"iteration 2 of {3 * (woken.limits + 3)}: go on with task F2") >= 1
+    assert woken.stage.journal("wake")[0]["task"] == "F2"
+    assert woken.stage.outside.loop["outcome"] == "complete"
+    assert woken.stage.are_sat_out(woken.limits + 3)
+
+
+def test_a_storm_of_529_is_sat_out_with_waits_that_double(woken: Woken) -> None:
+    storm = woken.stage.journal("wake")[woken.limits : -1]
+    assert [entry["failures"] for entry in storm] == [1, 2]
+
+
+def test_many_wakes_in_one_session(woken: Woken) -> None:
+    assert [entry["failures"] for entry in woken.stage.journal("wake")[: woken.limits]] == [1] * woken.limits
+    assert woken.stage.outside.loop["iteration"] == woken.limits + 3
+    # two for each feature, and one for each error
+    assert len(woken.requests) == 2 * (woken.limits + 3) + woken.limits + 3
+
+
+def test_escape_does_not_keep_the_loop_asleep(woken: Woken) -> None:
+    assert [entry["failures"] for entry in woken.stage.journal("wake")[-1:]] == [1]
+    assert len(woken.stage.journal("wake")) == woken.limits + 3
 
 
 def test_a_message_while_it_waits_goes_on_at_once_and_nothing_wakes_later(staged: Build) -> None:
-    stage = staged(2, [*feature_turns(1, 1), LONG, text("Here I am."), *feature_turns(2, 2)])
+    """Nor is the session woken that comes after a clear."""
+    stage = staged(3, [*feature_turns(1, 1), LONG, text("Here I am."), *feature_turns(2, 2), LONG])
     with stage.open() as (terminal, server):
-        pid = stage.waker(terminal)
+        first = stage.waker(terminal)
         terminal.submit("are you there?")
-        terminal.wait_for("complete: 2/2 done", 60)
-        wait_until_gone(pid)
+        wait_until_gone(first)
+        second = stage.waker(terminal)
+        assert second != first
+        assert len(server.main_requests) == 7
+        terminal.submit("/clear")
+        wait_until_gone(second)
         time.sleep(NOT_WOKEN_S)
-        assert len(server.main_requests) == 6
+        assert len(server.main_requests) == 7
+    assert stage.outside.loop["iteration"] == 4
     assert stage.journal("wake") == []
     assert not any(NOTE in texts(request) for request in server.main_requests)
 
 
-def test_a_cancelled_loop_wakes_nobody(staged: Build) -> None:
-    stage = staged(2, [*feature_turns(1, 1), LONG])
+def test_a_refused_login_is_not_waited_for_and_a_cancelled_loop_wakes_nobody(staged: Build) -> None:
+    stage = staged(2, [*feature_turns(1, 1), fail(401, "nobody"), LONG])
     with stage.open() as (terminal, server):
+        terminal.wait_for(lambda _: stage.outside.loop["outcome"] == "failed")
+        assert stage.journal("wake") == []
+        stage.outside.ralphloop("resume")
+        terminal.submit("go on")
         pid = stage.waker(terminal)
         stage.outside.ralphloop("cancel", "demo")
         wait_until_gone(pid)
         time.sleep(NOT_WOKEN_S)
-        assert len(server.main_requests) == 3
+        assert len(server.main_requests) == 4
     assert stage.journal("wake") == []
 
 
 @pytest.mark.parametrize("way", ["/exit", "kill -9"])
 def test_the_end_of_the_client_leaves_no_process(staged: Build, way: str) -> None:
-    stage = staged(2, [*feature_turns(1, 1), LONG])
+    stage = staged(2, [LONG])
     with stage.open() as (terminal, _):
         pid = stage.waker(terminal)
         if way == "/exit":
@@ -201,37 +237,10 @@ def test_two_registrations_wake_the_session_once(staged: Build) -> None:
     assert len(stage.journal("wake")) == 1
 
 
-def test_after_clear_the_new_session_is_not_woken(staged: Build) -> None:
-    stage = staged(2, [*feature_turns(1, 1), LONG])
-    with stage.open() as (terminal, server):
-        pid = stage.waker(terminal)
-        terminal.submit("/clear")
-        wait_until_gone(pid)
-        time.sleep(NOT_WOKEN_S)
-        assert len(server.main_requests) == 3
-    assert stage.journal("wake") == []
-
-
-def test_escape_does_not_keep_the_loop_asleep(staged: Build) -> None:
-    stage = staged(2, [*feature_turns(1, 1), fail(429, "try again in 8 seconds"), *feature_turns(2, 2)])
-    with stage.open() as (terminal, _):
-        stage.waker(terminal)
-        terminal.press("esc")
-        terminal.wait_for("complete: 2/2 done", 60)
-    assert len(stage.journal("wake")) == 1
-
-
 def test_switched_off_nothing_wakes(staged: Build) -> None:
-    stage = staged(2, [*feature_turns(1, 1), LIMIT])
+    stage = staged(2, [LIMIT])
     with stage.open(env={**QUICK, "RALPHLOOP_WAKE": "false"}) as (terminal, server):
         terminal.wait_for(lambda _: stage.outside.loop["outcome"] == "rate_limited")
         time.sleep(4.0)
-        assert len(server.main_requests) == 3
+        assert len(server.main_requests) == 1
     assert stage.status()["waker"] is None
-
-
-def test_a_login_that_is_refused_is_not_waited_for(staged: Build) -> None:
-    stage = staged(2, [*feature_turns(1, 1), *[fail(401, "nobody")] * 5])
-    with stage.open() as (terminal, _):
-        terminal.wait_for(lambda _: stage.outside.loop["outcome"] == "failed")
-    assert stage.journal("wake") == []

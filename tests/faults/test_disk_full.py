@@ -17,6 +17,7 @@ from hook.lines import text_line, tool_line
 from hook.proven import cli
 
 SIZE_KB = 400
+pytestmark = pytest.mark.slow
 
 
 def started(base: Path, layout: str) -> LoopProject:

@@ -12,6 +12,7 @@ from hook.harness import PATH, REPOSITORY
 
 RUNNER = REPOSITORY / "soak" / "faults.py"
 SEED = "6"
+pytestmark = pytest.mark.slow
 
 
 def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:

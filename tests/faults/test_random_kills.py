@@ -18,6 +18,7 @@ from hook.test_commits_killed import kill
 ROUNDS = rounds(8, soak=60)
 LONGEST_S = 0.4
 MADE = "test -e made"
+pytestmark = pytest.mark.slow
 
 
 def project(base: Path, layout: str) -> LoopProject:

@@ -11,6 +11,7 @@ from ralphloop.domain.model import LAYOUTS
 from ralphloop.store import approvals
 
 LIVES, STEPS = 25, 30
+pytestmark = pytest.mark.slow
 
 
 def live(layout: str) -> None:

@@ -17,6 +17,7 @@ def run(*command: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True)
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_a_little_load_loses_nothing(tmp_path: Path) -> None:
     file = tmp_path / "load.json"

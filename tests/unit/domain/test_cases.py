@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import threading
 
 import pytest
 
 from unit.domain.cases import each
 
 VALUES = [3, 1, 4, 1, 5]
+SOON_S = 30.0
 
 
 def test_each_value_is_played_in_its_order():
@@ -60,6 +62,26 @@ def test_each_value_has_a_folder_and_an_environment_of_its_own(tmp_path, monkeyp
     each("value", VALUES)(writes)(tmp_path=tmp_path, monkeypatch=monkeypatch)
     assert [(tmp_path / str(place) / "file").read_text() for place in range(5)] == [*map(str, VALUES)]
     assert "LEFT_BY_A_VALUE" not in os.environ
+
+
+def test_values_that_wait_for_each_other_are_played_at_once(tmp_path):
+    all_there = threading.Barrier(len(VALUES), timeout=SOON_S)
+
+    def waits(value, tmp_path):
+        (tmp_path / "file").write_text(str(value))
+        all_there.wait()
+        assert value != 4, "it is bad"
+
+    with pytest.raises(pytest.fail.Exception) as failed:
+        each("value", VALUES, at_once=True)(waits)(tmp_path=tmp_path)
+    assert str(failed.value).startswith("1 of 5 values failed:\n  4\n")
+    assert "it is bad" in str(failed.value)
+    assert len(list(tmp_path.glob("*/file"))) == 5
+
+
+def test_no_patch_is_shared_by_values_that_are_played_at_once():
+    with pytest.raises(AssertionError):
+        each("value", VALUES, at_once=True)(lambda value, monkeypatch: None)
 
 
 @pytest.mark.parametrize(

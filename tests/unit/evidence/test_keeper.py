@@ -7,12 +7,15 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from ralphloop.evidence import command, keeper
-from unit.evidence.processes import LINUX, Bench, gone, wait_until
+from unit.domain.cases import each
+from unit.evidence.processes import LINUX, Bench, gone, state_of, wait_until
 
 on_linux = pytest.mark.skipif(not LINUX, reason="only Linux lets a process adopt orphans")
 
@@ -57,22 +60,47 @@ print(json.dumps(ran._asdict()))
 """
 
 
+# Its time is over when there is a file: seconds are too few on a busy machine, and too many on any other.
+HURRIED = """
+import sys
+sys.path.insert(0, {folder!r})
+import keeper
+monotonic, is_over = keeper.time.monotonic, lambda: keeper.os.path.exists({over!r})
+keeper.time.monotonic = lambda: monotonic() + (10_000 if is_over() else 0)
+keeper.LONGEST_WAIT_S = 0.05
+keeper.main()
+"""
+
+
+def replace_keeper(monkeypatch: pytest.MonkeyPatch, place: Path, text: str, **values: str) -> None:
+    place.write_text(text.format(folder=os.path.dirname(keeper.__file__), **values))
+    monkeypatch.setattr(command, "KEEPER", str(place))
+
+
 @pytest.fixture(params=["adopting", "listing"])
-def any_keeper(request, bench: Bench, monkeypatch) -> str:
+def any_keeper(request, tmp_path: Path, monkeypatch) -> str:
     if request.param == "listing":
-        place = bench.folder / "other_keeper.py"
-        place.write_text(WITHOUT_ADOPTION.format(folder=os.path.dirname(keeper.__file__)))
-        monkeypatch.setattr(command, "KEEPER", str(place))
+        replace_keeper(monkeypatch, tmp_path / "other_keeper.py", WITHOUT_ADOPTION)
     return request.param
 
 
+@pytest.fixture
+def hurried(bench: Bench, monkeypatch) -> str:
+    """A command that lets the time be over."""
+    over = str(bench.folder / "over")
+    replace_keeper(monkeypatch, bench.folder / "hurried_keeper.py", HURRIED, over=over)
+    return "touch over"
+
+
 @pytest.mark.usefixtures("any_keeper")
-@pytest.mark.parametrize(
+@each(
     "left_behind",
     ["sleep 300 & echo $! > pids", f"{GROUP} &", f"{STUBBORN} &", f"({STUBBORN} &)"],
     ids=["a child", "a group of its own", "one that ignores signals", "an orphan"],
+    at_once=True,
 )
-def test_a_child_that_outlives_the_command_is_ended(bench: Bench, left_behind: str) -> None:
+def test_a_child_that_outlives_the_command_is_ended(tmp_path: Path, left_behind: str) -> None:
+    bench = Bench(tmp_path)
     ran = bench.run(f"{left_behind}\n{WAIT_FOR_PIDS}; echo ended; exit 3")
     assert (ran.exit_code, ran.tail) == (3, "ended\n")
     assert all(gone(pid) for pid in bench.pids())
@@ -89,8 +117,9 @@ def test_processes_are_found_with_and_without_proc() -> None:
 
 
 @on_linux
-@pytest.mark.parametrize("ways", ["", "twice", "twice closed", "twice closed stubborn"])
-def test_a_daemon_is_ended_with_the_command_that_started_it(bench: Bench, ways: str) -> None:
+@each("ways", ["", "twice", "twice closed", "twice closed stubborn"], at_once=True)
+def test_a_daemon_is_ended_with_the_command_that_started_it(tmp_path: Path, ways: str) -> None:
+    bench = Bench(tmp_path)
     daemon = bench.script("daemon.py", DAEMON)
     ran = bench.run(f"{daemon} {ways}; {WAIT_FOR_PIDS}; echo ended")
     assert (ran.exit_code, ran.tail) == (0, "ended\n")
@@ -98,18 +127,22 @@ def test_a_daemon_is_ended_with_the_command_that_started_it(bench: Bench, ways: 
 
 
 @on_linux
-def test_a_daemon_is_ended_when_the_time_is_over(bench: Bench) -> None:
+def test_a_daemon_is_ended_when_the_time_is_over(bench: Bench, hurried: str) -> None:
     daemon = bench.script("daemon.py", DAEMON)
-    ran = bench.run(f"{daemon} twice; {daemon} twice stubborn; sleep 300", timeout_s=6)
+    both = 'while [ "$(wc -l < pids)" -lt 2 ]; do sleep 0.1; done'
+    ran = bench.run(f"{daemon} twice; {daemon} twice stubborn; {both}; {hurried}; sleep 300", timeout_s=500)
     assert ran.timed_out
     assert [gone(pid) for pid in bench.pids(2)] == [True, True]
 
 
 @pytest.mark.usefixtures("any_keeper")
-@pytest.mark.parametrize(
-    "text", ["echo $$ > pids; sleep 300", f"exec {STUBBORN}", f"echo $$ > pids; {STUBBORN}"]
+@each(
+    "text",
+    ["echo $$ > pids; sleep 300", f"exec {STUBBORN}", f"echo $$ > pids; {STUBBORN}"],
+    at_once=True,
 )
-def test_a_command_whose_time_is_over_is_ended(bench: Bench, text: str) -> None:
+def test_a_command_whose_time_is_over_is_ended(tmp_path: Path, text: str) -> None:
+    bench = Bench(tmp_path)
     ran = bench.run(f"echo begun; {text}", timeout_s=2)
     assert (ran.exit_code, ran.signal, ran.timed_out, ran.green) == (None, None, True, False)
     assert ran.tail == "begun\n"
@@ -117,23 +150,25 @@ def test_a_command_whose_time_is_over_is_ended(bench: Bench, text: str) -> None:
     assert all(gone(pid) for pid in bench.pids())
 
 
-def test_a_command_is_first_asked_to_end(bench: Bench) -> None:
-    ran = bench.run("trap 'echo asked; exit 0' TERM; while :; do sleep 0.1; done", timeout_s=2)
+def test_a_command_is_first_asked_to_end(bench: Bench, hurried: str) -> None:
+    ran = bench.run(f"trap 'echo asked; exit 0' TERM; {hurried}; while :; do sleep 0.1; done", timeout_s=500)
     assert (ran.exit_code, ran.timed_out, ran.green) == (None, True, False)
     assert "asked\n" in ran.tail
 
 
-def test_a_command_that_keeps_starting_others_is_ended_with_all_of_them(bench: Bench) -> None:
+def test_a_command_that_keeps_starting_others_is_ended_with_all_of_them(bench: Bench, hurried: str) -> None:
+    after_some = f"[ $i -eq 30 ] && {hurried}"
     ran = bench.run(
-        'trap "" TERM; for i in $(seq 3000); do sleep 300 & echo $! >> pids; sleep 0.02; done', timeout_s=2
+        f'trap "" TERM; for i in $(seq 3000); do sleep 300 & echo $! >> pids; {after_some}; sleep 0.02; done',
+        timeout_s=500,
     )
     assert ran.timed_out
-    living = set(bench.pids(3))
+    living = set(bench.pids(30))
     assert not [pid for pid in living if not gone(pid)]
 
 
-def test_a_command_that_writes_without_end_is_stopped_by_its_time(bench: Bench) -> None:
-    ran = bench.run('trap "" TERM; yes & yes', timeout_s=2, keep=100)
+def test_a_command_that_writes_without_end_is_stopped_by_its_time(bench: Bench, hurried: str) -> None:
+    ran = bench.run(f'trap "" TERM; yes & yes | head -c 2000000; {hurried}; yes', timeout_s=500, keep=100)
     assert ran.timed_out
     assert ran.size > 1_000_000
     assert len(ran.tail) == 100
@@ -217,9 +252,15 @@ def test_a_command_that_kills_its_keeper_is_red_and_ended(bench: Bench) -> None:
 
 
 def test_a_keeper_that_falls_silent_is_ended_with_its_command(bench: Bench, monkeypatch) -> None:
-    monkeypatch.setattr(command, "MARGIN_S", 2.0)
+    def monotonic() -> float:
+        """The deadline is over as soon as it is silent."""
+        is_silent = bench.pids_file.exists() and state_of(bench.pids()[0]) == "T"
+        return time.monotonic() + (10_000 if is_silent else 0)
+
+    monkeypatch.setattr(command, "time", SimpleNamespace(monotonic=monotonic))
+    monkeypatch.setattr(command, "LONGEST_WAIT_S", 0.05)
     monkeypatch.setattr(command, "ENDING_S", 1.0)
-    ran = bench.run("echo $PPID >> pids; echo $$ >> pids; kill -STOP $PPID; sleep 300", timeout_s=1)
+    ran = bench.run("echo $PPID >> pids; echo $$ >> pids; kill -STOP $PPID; sleep 300", timeout_s=500)
     assert (ran.exit_code, ran.green) == (None, False)
     wait_until(lambda: all(gone(pid) for pid in bench.pids(2)))
 

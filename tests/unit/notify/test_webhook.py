@@ -95,7 +95,7 @@ def test_a_server_that_drips_has_no_longer() -> None:
         def drip() -> None:
             peer, _ = listener.accept()
             with peer:
-                while not over.wait(0.5):
+                while not over.wait(0.25):
                     try:
                         peer.sendall(b"H")
                     except OSError:
@@ -103,8 +103,8 @@ def test_a_server_that_drips_has_no_longer() -> None:
 
         thread = threading.Thread(target=drip, daemon=True)
         thread.start()
-        with pytest.raises(NotSentError, match="no answer within 3 s"):
-            post(TOLD, Hook(f"http://127.0.0.1:{listener.getsockname()[1]}"), timeout_s=3.0)
+        with pytest.raises(NotSentError, match="no answer within 1 s"):
+            post(TOLD, Hook(f"http://127.0.0.1:{listener.getsockname()[1]}"), timeout_s=1.0)
         over.set()
         thread.join(10)
 

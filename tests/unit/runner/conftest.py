@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from unit.runner.stage import Stage
+from unit.runner.stage import Stage, a_stage
 
 
 @pytest.fixture
 def stage(tmp_path: Path) -> Iterator[Stage]:
-    made = Stage(tmp_path.resolve())
-    yield made
-    made.clear()
+    with a_stage(tmp_path) as made:
+        yield made

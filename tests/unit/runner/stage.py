@@ -81,6 +81,15 @@ class Stage:
                 os.kill(pid, signal.SIGKILL)
 
 
+@contextlib.contextmanager
+def a_stage(folder: Path) -> Iterator[Stage]:
+    made = Stage(folder.resolve())
+    try:
+        yield made
+    finally:
+        made.clear()
+
+
 def _marked(mark: bytes) -> Iterator[tuple[int, str]]:
     for name in os.listdir("/proc") if os.path.isdir("/proc") else []:
         with contextlib.suppress(OSError, ValueError):
@@ -90,11 +99,13 @@ def _marked(mark: bytes) -> Iterator[tuple[int, str]]:
                 yield int(name), words
 
 
-def wait_for_line(agent: AgentProcess, line: bytes) -> None:
+def wait_for_line(agent: AgentProcess, line: bytes) -> list[bytes]:
+    """All that came until then."""
     deadline, seen = time.monotonic() + WITHIN_S, []
     while line not in seen:
         assert time.monotonic() < deadline, f"{line!r} did not come, only {seen}"
         seen += some(agent)
+    return seen
 
 
 def some(agent: AgentProcess) -> list[bytes]:
@@ -115,4 +126,4 @@ def to_the_end(agent: AgentProcess) -> tuple[list[bytes], Ending]:
     return lines, agent.ended
 
 
-__all__ = ["HOLDER", "Stage", "gone", "some", "to_the_end", "wait_for_line", "wait_until"]
+__all__ = ["HOLDER", "Stage", "a_stage", "gone", "some", "to_the_end", "wait_for_line", "wait_until"]

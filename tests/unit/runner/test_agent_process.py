@@ -6,6 +6,7 @@ import os
 import signal
 import stat
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -13,7 +14,8 @@ from ralphloop.errors import AgentStartError
 from ralphloop.runner import agent_process
 from ralphloop.runner.agent_process import AgentProcess, Ending
 from ralphloop.runner.pipe import Lines
-from unit.runner.stage import Stage, gone, some, to_the_end, wait_for_line, wait_until
+from unit.domain.cases import each
+from unit.runner.stage import Stage, a_stage, gone, some, to_the_end, wait_for_line, wait_until
 
 MEGABYTE = 1024 * 1024
 IGNORING = """
@@ -55,10 +57,15 @@ def test_taking_does_not_wait(stage: Stage) -> None:
     agent.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [100, 1_000_000])
 def test_a_hundred_megabytes_arrive_whole(stage: Stage, width: int) -> None:
     count = 100 * MEGABYTE // width
-    agent = stage.python(f"import os\nfor _ in range({count}): os.write(1, b'x' * ({width} - 1) + b'\\n')")
+    agent = stage.python(
+        "import sys\n"
+        f"line = b'x' * ({width} - 1) + b'\\n'\n"
+        f"for _ in range({count}): sys.stdout.buffer.write(line)"
+    )
     whole = size = 0
     while agent.ended is None:
         for line in some(agent):
@@ -90,15 +97,16 @@ def test_what_the_client_has_written_counts_although_nobody_took_it_before_its_e
     assert ending.code == 0
 
 
-@pytest.mark.parametrize("size", [0, 10, 5 * MEGABYTE])
-def test_a_prompt_of_any_size_is_all_of_stdin(stage: Stage, size: int) -> None:
+@each("size", [0, 10, 5 * MEGABYTE], at_once=True)
+def test_a_prompt_of_any_size_is_all_of_stdin(tmp_path: Path, size: int) -> None:
     prompt = "ü" * (size // 2)
-    agent = stage.python(
-        "import sys, hashlib, time; time.sleep(1); data = sys.stdin.buffer.read()\n"
-        "print(len(data), data == 'ü'.encode() * (len(data) // 2))",
-        prompt=prompt,
-    )
-    assert to_the_end(agent)[0] == [f"{size} True".encode()]
+    with a_stage(tmp_path) as stage:
+        agent = stage.python(
+            "import sys, hashlib, time; time.sleep(1); data = sys.stdin.buffer.read()\n"
+            "print(len(data), data == 'ü'.encode() * (len(data) // 2))",
+            prompt=prompt,
+        )
+        assert to_the_end(agent)[0] == [f"{size} True".encode()]
 
 
 def test_a_client_that_never_reads_its_prompt_ends_all_the_same(stage: Stage) -> None:

@@ -8,13 +8,15 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
 from fakes.effort import rounds
 from fakes.patience import eventually
 from ralphloop.runner import agent_process, stray
-from unit.runner.stage import Stage, gone, some, to_the_end, wait_for_line
+from unit.domain.cases import each
+from unit.runner.stage import Stage, a_stage, gone, some, to_the_end, wait_for_line
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")
 
@@ -28,9 +30,10 @@ DAEMON = (
     "time.sleep(300)'"
 )
 BARE = "env -i /bin/sh -c 'echo $$ >> pids; exec sleep 300'"  # has no mark
-KINDS = pytest.mark.parametrize(
+every_kind = each(
     "child", [f"{STUBBORN} &", f"{DAEMON} >/dev/null 2>&1 </dev/null", DAEMON, f"{BARE} &"],
     ids=["ignores signals", "a daemon", "a daemon that holds the output", "another environment"],
+    at_once=True,
 )  # fmt: skip
 
 
@@ -38,22 +41,24 @@ def wait_until_empty(stage: Stage) -> None:
     eventually(lambda: not stage.living(), what=stage.living)
 
 
-@KINDS
-def test_what_a_client_leaves_behind_ends_with_it(stage: Stage, child: str) -> None:
-    agent = stage.shell(f"{child}\nwhile ! [ -s pids ]; do sleep 0.1; done; echo done; exit 2")
-    lines, ending = to_the_end(agent)
-    assert (lines, ending.code) == ([b"done"], 2)
-    assert all(gone(pid) for pid in stage.pids())
-    assert stage.living() == []
+@every_kind
+def test_what_a_client_leaves_behind_ends_with_it(tmp_path: Path, child: str) -> None:
+    with a_stage(tmp_path) as stage:
+        agent = stage.shell(f"{child}\nwhile ! [ -s pids ]; do sleep 0.1; done; echo done; exit 2")
+        lines, ending = to_the_end(agent)
+        assert (lines, ending.code) == ([b"done"], 2)
+        assert all(gone(pid) for pid in stage.pids())
+        assert stage.living() == []
 
 
-@KINDS
-def test_closing_leaves_nothing(stage: Stage, child: str) -> None:
-    agent = stage.shell(f"{child}\nsleep 300")
-    pids = stage.pids()
-    agent.close()
-    assert all(gone(pid) for pid in pids)
-    assert stage.living() == []
+@every_kind
+def test_closing_leaves_nothing(tmp_path: Path, child: str) -> None:
+    with a_stage(tmp_path) as stage:
+        agent = stage.shell(f"{child}\nsleep 300")
+        pids = stage.pids()
+        agent.close()
+        assert all(gone(pid) for pid in pids)
+        assert stage.living() == []
 
 
 def test_closing_ends_a_client_that_writes_without_end_and_ignores_everything(stage: Stage) -> None:
@@ -74,16 +79,18 @@ def test_closing_ends_a_client_although_the_guardian_is_stuck(stage: Stage, monk
     assert stage.living() == []
 
 
-@KINDS
-def test_a_killed_holder_takes_everything_along(stage: Stage, child: str) -> None:
-    with stage.holder(f"{child}\necho $$ >> pids; sleep 300") as holder:
-        pids = stage.pids(2)
-        holder.kill()
-        holder.wait()
-        wait_until_empty(stage)
-    eventually(lambda: all(gone(pid) for pid in pids))
+@every_kind
+def test_a_killed_holder_takes_everything_along(tmp_path: Path, child: str) -> None:
+    with a_stage(tmp_path) as stage:
+        with stage.holder(f"{child}\necho $$ >> pids; sleep 300") as holder:
+            pids = stage.pids(2)
+            holder.kill()
+            holder.wait()
+            wait_until_empty(stage)
+        eventually(lambda: all(gone(pid) for pid in pids))
 
 
+@pytest.mark.slow
 def test_a_killed_holder_at_any_instant_leaves_nothing(stage: Stage) -> None:
     chance = random.Random(5)
     for number in range(rounds(12, soak=100)):
@@ -95,17 +102,18 @@ def test_a_killed_holder_at_any_instant_leaves_nothing(stage: Stage) -> None:
             wait_until_empty(stage)
 
 
-@KINDS
-def test_a_killed_guardian_is_noticed_and_all_is_ended(stage: Stage, child: str) -> None:
-    agent = stage.shell(f"echo begun; {child}\necho $$ >> pids; sleep 300")
-    pids = stage.pids(2)
-    os.kill(agent._guardian.pid, signal.SIGKILL)
-    lines, ending = to_the_end(agent)
-    assert lines == [b"begun"]
-    assert ending[:2] == (None, None)
-    assert "watched over the agent was killed" in ending.stderr
-    eventually(lambda: all(gone(pid) for pid in pids))
-    assert stage.living() == []
+@every_kind
+def test_a_killed_guardian_is_noticed_and_all_is_ended(tmp_path: Path, child: str) -> None:
+    with a_stage(tmp_path) as stage:
+        agent = stage.shell(f"echo begun; {child}\necho $$ >> pids; sleep 300")
+        pids = stage.pids(2)
+        os.kill(agent._guardian.pid, signal.SIGKILL)
+        lines, ending = to_the_end(agent)
+        assert lines == [b"begun"]
+        assert ending[:2] == (None, None)
+        assert "watched over the agent was killed" in ending.stderr
+        eventually(lambda: all(gone(pid) for pid in pids))
+        assert stage.living() == []
 
 
 def test_a_guardian_that_is_asked_to_end_ends_the_client_and_says_how(stage: Stage) -> None:
