@@ -11,7 +11,7 @@ from fuzz.ground import base_folder, quick
 from fuzz.targets.shapes import LINES
 from ralphloop.agents import activity, claude_stream, limit, usage
 from ralphloop.agents.models import cost_usd
-from ralphloop.domain.promise import promised
+from ralphloop.domain.continuing import promised
 from ralphloop.engine import denial, history, reset, shell, transcript
 
 WAYS = ("raw", "altered", "spoiled")

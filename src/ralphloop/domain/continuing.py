@@ -6,7 +6,6 @@ from ralphloop.domain import limits as limit
 from ralphloop.domain import prompt
 from ralphloop.domain.answer import Decision
 from ralphloop.domain.model import NEEDS_APPROVAL, status_word
-from ralphloop.domain.promise import PROMISE, promised
 from ralphloop.domain.situation import open_ids, run
 from ralphloop.domain.supervision import share_done
 
@@ -16,6 +15,7 @@ if TYPE_CHECKING:
 
     from ralphloop.domain.situation import Situation
 
+PROMISE = "ALL_TASKS_COMPLETE"  # the agent's word that everything is done
 SHOWN = 5  # background tasks that a reason names
 
 
@@ -90,3 +90,23 @@ def _notes(now: Situation, refused: bool) -> list[str]:
         what = prompt.line(kind, 40), prompt.line(text, 120)
         notes.append("Still running in the background (%s): %s" % what)
     return notes
+
+
+def promised(reply: str) -> bool:
+    """Whether the last non-empty line is the promise itself, outside fences and quotes."""
+    fence = last = ""
+    for text in reply.splitlines():
+        bare = text.strip()
+        if fence:
+            closes = bare.startswith(fence) and not bare.strip(fence[0])
+            last, fence = fence, "" if closes else fence
+        elif bare:
+            fence, last = _fence(bare), text.rstrip()
+    return last == PROMISE
+
+
+def _fence(bare: str) -> str:
+    """The backticks or tildes with which a line opens a block of code."""
+    mark = bare[0]
+    run = bare[: len(bare) - len(bare.lstrip(mark))]
+    return run if mark in "`~" and len(run) >= 3 and "`" not in bare[len(run) :] else ""

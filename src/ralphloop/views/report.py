@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from ralphloop.domain import jsontext
+from ralphloop.domain.continuing import PROMISE
 from ralphloop.domain.ledger import Ledger
 from ralphloop.domain.model import PROVEN
-from ralphloop.domain.promise import PROMISE
 from ralphloop.store import files
 from ralphloop.store.loop import LoopFiles
 from ralphloop.views import history

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from ralphloop.domain.continuing import promised
 from ralphloop.domain.decide import decide
 from ralphloop.domain.model import (
     AWAITING_APPROVAL,
@@ -22,7 +23,6 @@ from ralphloop.domain.model import (
     Limits,
     Turn,
 )
-from ralphloop.domain.promise import promised
 from unit.domain.build import a_ledger, a_loop, a_stop, look, situation
 from unit.domain.cases import each
 
