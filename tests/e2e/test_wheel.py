@@ -29,7 +29,7 @@ def test_wheel_holds_what_is_not_python(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     for needed in (
         "ralphloop/hook/guard.sh",
-        "ralphloop/cli/templates/RALPH_PROMPT.md",
+        "ralphloop/loops/templates/RALPH_PROMPT.md",
         "ralphloop/py.typed",
         "ralphloop/testing/conformance/data/cases/none/no-list.toml",
     ):
