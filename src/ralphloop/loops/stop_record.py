@@ -26,7 +26,7 @@ WHAT = "what is recorded"  # is the person's to decide
 TAIL_SHOWN, LINE_SHOWN = 12, 300
 DEEPEST = 100
 _MOMENT = re.compile(r"2\d{3}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?Z", re.ASCII)
-_REGISTRATION = re.compile(r"[\w-]*", re.ASCII)
+REGISTRATION = re.compile(r"[\w-]*", re.ASCII)  # it becomes part of a command line
 
 
 def record(place: Place, *, on: bool) -> Result:
@@ -273,7 +273,7 @@ _PARTS: dict[str, Callable[[Any], bool]] = {
     "version": _is_text,
     "at": lambda value: _is_text(value) and bool(_MOMENT.fullmatch(value)),
     "layout": _is_text,
-    "registration": lambda value: _is_text(value) and bool(_REGISTRATION.fullmatch(value)),
+    "registration": lambda value: _is_text(value) and bool(REGISTRATION.fullmatch(value)),
     "command": lambda value: _is_text(value) and bool(value),
     "left_alone": _is_flag,
     "seen": _is_flag,

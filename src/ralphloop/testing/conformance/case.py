@@ -12,6 +12,7 @@ from typing import Any
 
 from ralphloop.domain.model import LAYOUTS
 from ralphloop.errors import CaseError
+from ralphloop.loops.stop_record import REGISTRATION
 from ralphloop.testing.conformance import files
 from ralphloop.testing.conformance.reading import json_value, list_of, map_of, must_be, read_table
 
@@ -24,7 +25,6 @@ OF_ANSWER = {
     "stderr_has",
 }  # fmt: skip
 CASE_MAX = 8_000_000  # bytes
-REGISTRATION = re.compile(r"[\w-]*", re.ASCII)  # it becomes part of a command line
 FAILURES = 76
 TIMES_MAX, AT_ONCE_MAX = 1000, 100
 _NOT_TO_SET = re.compile(r"HOME|PATH|ENV|BASH_ENV|NODE_OPTIONS|(PYTHON|XDG_|LD_|DYLD_|GIT_).*")
