@@ -110,9 +110,9 @@ def test_each_layout_that_has_a_list_here_is_proven_and_progress_shown_on_a_term
     assert code == 0, said
     for layout in ("features", "specum"):
         assert f"the client works through a loop of two tasks ({layout}) …" in said
-    found = [line.partition("live: ")[2] for line in said.splitlines() if line.startswith("✓ live: ")]
+    found = [told.splitlines()[0] for told in said.split("✓ live: ")[1:]]
     assert [told.startswith(FIRED) for told in found] == [True, True], said
-    assert [told.endswith("s) for specum") for told in found] == [False, True], said
+    assert [told.endswith("s)") for told in found] == [True, False], said
     assert said.splitlines()[-1].endswith("s) for specum")
 
 
