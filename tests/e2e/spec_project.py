@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from e2e.cli_project import OTHER, SESSION, Done, Project
+from fakes import warm
 from ralphloop.store.loop import LoopFiles
 from ralphloop.store.shelf import OWNED, Shelf
 
@@ -46,16 +46,15 @@ class SpecProject(Project):
         return self.fine("--typed", self.layout, action, env=INSIDE)
 
     def at_once(self, *lines: str, env: Mapping[str, str] = INSIDE) -> list[Done]:
-        """Run these lines of actions in processes that begin together."""
+        """Run these lines in processes that begin together; forked ones are closer than started ones."""
         running = [
-            subprocess.Popen(
-                self.argv(self.layout, *line.split()), env=self.env(env), cwd=self.root,
-                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-            )
-            for line in lines
-        ]  # fmt: skip
+            warm.start([self.layout, *line.split()], env=self.env(env), cwd=self.root) for line in lines
+        ]
         told = [process.communicate(timeout=60) for process in running]
-        return [Done(process.returncode, out, err) for process, (out, err) in zip(running, told, strict=True)]
+        return [
+            Done(process.wait(), out.decode(), err.decode())
+            for process, (out, err) in zip(running, told, strict=True)
+        ]
 
     def digest(self) -> dict[str, str]:
         """Without the folders of the home: one that holds nothing but a lock says nothing."""

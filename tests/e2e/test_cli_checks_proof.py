@@ -10,6 +10,7 @@ import pytest
 
 from e2e.checking import LIST, begin, change, claim, leaving, mark, states, task, write_list
 from e2e.cli_project import OTHER, SESSION, Project
+from unit.domain.cases import each
 
 RED = "echo first; echo second >&2; exit 3"
 
@@ -162,7 +163,7 @@ def test_verify_in_json(running: Project) -> None:
     assert done.data["protected"] == []
 
 
-@pytest.mark.parametrize(
+@each(
     ("words", "told"),
     [
         ([], "name one task, or --all of them"),

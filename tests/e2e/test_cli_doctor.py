@@ -9,6 +9,7 @@ import pytest
 
 from e2e.cli_project import OTHER, PACKAGE, Project
 from e2e.doctoring import LOCAL, SETTINGS, about, client, enable, examine, only, plugin, register
+from unit.domain.cases import each
 
 CAP = "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP"
 
@@ -62,7 +63,7 @@ def test_text_and_json_tell_the_same(project: Project) -> None:
     assert (done.code, done.out.splitlines()) == (1, lines)
 
 
-@pytest.mark.parametrize(
+@each(
     ("version", "level"),
     [
         ("2.1.46", "fatal"),
@@ -227,9 +228,7 @@ def test_a_registration_without_some_events_is_told(project: Project) -> None:
     assert "does not register the hook for StopFailure, SessionEnd" in told
 
 
-@pytest.mark.parametrize(
-    ("value", "level"), [("1", "warning"), ("7", "warning"), ("8", "fine"), ("0", "fine")]
-)
+@each(("value", "level"), [("1", "warning"), ("7", "warning"), ("8", "fine"), ("0", "fine")])
 def test_a_cap_that_comes_before_our_own_limit_is_told(project: Project, value: str, level: str) -> None:
     register(project, env={CAP: value})
     assert only(project, "cap", env={CAP: "100"})[0] == level

@@ -13,9 +13,7 @@ import pytest
 
 from e2e.checking import Asked
 from e2e.cli_project import PACKAGE, Project
-from e2e.client import ClientHome
 from e2e.doctoring import LOCAL, SETTINGS, about, client, enable, plugin, register
-from e2e.marketplace import install, plugin_command, publish, served
 from ralphloop.agents import claude
 from ralphloop.testing import trial
 from unit.evidence.processes import gone, wait_until
@@ -77,15 +75,25 @@ def marking(package: Path, mark: Path) -> None:
 
 
 @pytest.mark.client
-def test_the_hook_in_the_settings_fires_and_continues(real: Project) -> None:
-    register(real)
-    code, ((level, told),) = live(real)
+def test_the_hook_in_the_settings_fires_and_continues_and_the_client_sees_nothing_of_the_person(
+    project: Project, claude_binary: Path
+) -> None:
+    seen = project.folder / "seen"
+    project.program("claude", f"#!/bin/sh\nenv > '{seen}'\nexec '{claude_binary}' \"$@\"\n")
+    register(project)
+    secret = {"ANTHROPIC_API_KEY": "the-persons-key", "CLAUDE_CONFIG_DIR": str(project.home / ".claude")}
+    code, ((level, told),) = live(project, **secret, HTTPS_PROXY="http://127.0.0.1:1")
     assert (code, level, told.startswith(FIRED)) == (0, "fine", True), told
+    told = seen.read_text(encoding="utf-8")
+    assert "the-persons-key" not in told
+    assert str(project.home) not in told
+    assert "HTTPS_PROXY" not in told
 
 
 @pytest.mark.client
-@pytest.mark.parametrize("name", ["ralphloop", "ralph-specum", "ralph-speckit"])
+@pytest.mark.parametrize("name", ["ralph-specum", "ralph-speckit"])
 def test_the_hook_of_a_plugin_fires_and_continues(real: Project, name: str) -> None:
+    """That of the plugin ralphloop does where the client installed it: `test_marketplace_in_client.py`."""
     plugin(real, name)
     enable(real, f"{name}@ralphloop")
     code, ((level, told),) = live(real)
@@ -93,31 +101,19 @@ def test_the_hook_of_a_plugin_fires_and_continues(real: Project, name: str) -> N
 
 
 @pytest.mark.client
-@pytest.mark.parametrize("way", ["folder", "git"])
-def test_a_plugin_that_the_client_installed_is_found_and_proven(
-    real: Project, claude_binary: Path, way: str
-) -> None:
-    home, market = ClientHome(real.home, claude_binary), publish(real.folder / "with space/market")
-    if way == "folder":
-        install(home, real.root, str(market), "ralphloop")
-    else:
-        with served(market) as address:
-            install(home, real.root, address, "ralphloop")
-    code, ((level, told),) = live(real)
-    assert (code, level, told.startswith(FIRED)) == (0, "fine", True), told
-    plugin_command(home, real.root, "disable", "ralphloop@ralphloop")
-    done = real.run("doctor", "--no-live")
-    assert (done.code, "✗ hooks: nothing registers the hook" in done.out) == (1, True)
-
-
-@pytest.mark.client
-def test_each_layout_that_has_a_list_here_is_proven(real: Project) -> None:
+def test_each_layout_that_has_a_list_here_is_proven_and_progress_shown_on_a_terminal(real: Project) -> None:
     register(real)
     real.new()
     real.spec()
-    code, found = live(real)
-    assert (code, [level for level, _ in found]) == (0, ["fine", "fine"])
-    assert ["for specum" in told for _, told in found] == [False, True]
+    with Asked(real, "doctor") as asked:
+        code, said = asked.end()
+    assert code == 0, said
+    for layout in ("features", "specum"):
+        assert f"the client works through a loop of two tasks ({layout}) …" in said
+    found = [told.splitlines()[0] for told in said.split("✓ live: ")[1:]]
+    assert [told.startswith(FIRED) for told in found] == [True, True], said
+    assert [told.endswith("s)") for told in found] == [True, False], said
+    assert said.splitlines()[-1].endswith("s) for specum")
 
 
 @pytest.mark.client
@@ -149,19 +145,22 @@ HIDDEN = "rl_guard='{1}/hook/guard.sh' rl_as=settings rl_layouts=features; touch
 
 
 @pytest.mark.client
-@pytest.mark.parametrize("command", [PWN, HIDDEN])
-def test_a_command_that_a_repository_brings_is_told_and_not_run(real: Project, command: str) -> None:
-    marks = {path: real.folder / Path(path).name for path in (SETTINGS, LOCAL)}
-    for path, mark in marks.items():
-        hook = {"type": "command", "command": command.format(mark, PACKAGE)}
-        events = {event: [{"hooks": [hook]}] for event in claude.EVENTS}
-        real.write(path, json.dumps({"hooks": events}))
+def test_a_command_that_a_repository_brings_is_told_and_not_run(real: Project) -> None:
+    marks = {
+        (path, command): real.folder / f"{Path(path).name}-{place}"
+        for path in (SETTINGS, LOCAL)
+        for place, command in enumerate((PWN, HIDDEN))
+    }
+    for path in (SETTINGS, LOCAL):
+        lines = [command.format(mark, PACKAGE) for (of, command), mark in marks.items() if of == path]
+        groups = [{"hooks": [{"type": "command", "command": line}]} for line in lines]
+        real.write(path, json.dumps({"hooks": dict.fromkeys(claude.EVENTS, groups)}))
     _, ((level, told),) = live(real)
     assert [mark for mark in marks.values() if mark.exists()] == []
     assert (level, "this was the package's own hook" in told) == ("fine", True)
     told = real.run("doctor", "--no-live").out
     for scope in ("project", "local"):
-        assert f"{scope} settings run another Stop hook: `" in told
+        assert told.count(f"{scope} settings run another Stop hook: `") == 2, told
 
 
 def test_a_package_that_nobody_installed_is_told_and_not_run(project: Project) -> None:
@@ -207,30 +206,6 @@ def test_of_a_plugin_with_other_hooks_only_ours_is_run(real: Project) -> None:
     enable(real, "ralphloop@ralphloop")
     code, ((level, told),) = live(real)
     assert (code, level, told.startswith(FIRED), mark.exists()) == (0, "fine", True, False), told
-
-
-@pytest.mark.client
-def test_the_client_sees_nothing_of_the_person(project: Project, claude_binary: Path) -> None:
-    seen = project.folder / "seen"
-    project.program("claude", f"#!/bin/sh\nenv > '{seen}'\nexec '{claude_binary}' \"$@\"\n")
-    register(project)
-    secret = {"ANTHROPIC_API_KEY": "the-persons-key", "CLAUDE_CONFIG_DIR": str(project.home / ".claude")}
-    code, ((level, _),) = live(project, **secret, HTTPS_PROXY="http://127.0.0.1:1")
-    assert (code, level) == (0, "fine")
-    told = seen.read_text(encoding="utf-8")
-    assert "the-persons-key" not in told
-    assert str(project.home) not in told
-    assert "HTTPS_PROXY" not in told
-
-
-@pytest.mark.client
-def test_progress_is_shown_on_a_terminal(real: Project) -> None:
-    register(real)
-    with Asked(real, "doctor") as asked:
-        code, said = asked.end()
-    assert code == 0, said
-    assert "the client works through a loop of two tasks (features) …" in said
-    assert said.splitlines()[-1].endswith("s)")
 
 
 def test_a_client_that_fails_in_a_home_of_its_own_proves_nothing(project: Project) -> None:
@@ -301,6 +276,9 @@ def test_a_hook_that_hangs_is_ended_with_the_client(project: Project, claude_bin
     hook = {"type": "command", "command": f"echo $$ > '{pid}'; exec sleep 300", "timeout": 400}
     hooks = trial.Hooks({"hooks": {"Stop": [{"hooks": [hook]}]}})
     path = project.env()["PATH"]
-    found = trial.prove(str(claude_binary), hooks, layout="features", path=path, deadline_s=4.0)
+    for deadline_s in (4.0, 15.0, 60.0):  # how soon a client comes to its first stop is not known before
+        found = trial.prove(str(claude_binary), hooks, layout="features", path=path, deadline_s=deadline_s)
+        if pid.exists():
+            break
     assert (found.proven, found.tried, "did not end in time" in found.told) == (False, True, True)
     wait_until(lambda: gone(int(pid.read_text())))

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from e2e.cli_project import OTHER, SESSION, Project
+from unit.domain.cases import each
 
 RULES = [
     "stdin", "subagent", "client", "loop_here", "ownership", "before_execution", "state_gone",
@@ -21,6 +22,12 @@ RULES = [
 @pytest.fixture
 def project(tmp_path: Path) -> Project:
     return Project(tmp_path)
+
+
+@pytest.fixture
+def begun(project: Project) -> Project:
+    project.begin()
+    return project
 
 
 def explain(project: Project, payload: Any = None, **options: Any) -> dict[str, Any]:
@@ -58,14 +65,13 @@ def test_a_payload_can_come_from_a_file(project: Project) -> None:
     assert "nowhere.json: No such file" in project.refused("explain", "nowhere.json")
 
 
-@pytest.mark.parametrize("data", [b"", b"{", b"[]", b"{}", b"\xff\x00", b"null"])
-def test_what_is_no_event_is_allowed_by_the_first_rule(project: Project, data: bytes) -> None:
-    project.begin()
-    told = explain(project, data)
+@each("data", [b"", b"{", b"[]", b"{}", b"\xff\x00", b"null"])
+def test_what_is_no_event_is_allowed_by_the_first_rule(begun: Project, data: bytes) -> None:
+    told = explain(begun, data)
     assert (decider(told), told["decision"]) == ("stdin", "allow")
 
 
-@pytest.mark.parametrize(
+@each(
     ("payload", "rule"),
     [
         ({"session_id": SESSION, "agent_id": "a"}, "subagent"),
@@ -75,10 +81,9 @@ def test_what_is_no_event_is_allowed_by_the_first_rule(project: Project, data: b
     ],
 )
 def test_a_stop_that_is_not_the_loops_is_left_alone(
-    project: Project, payload: dict[str, str], rule: str
+    begun: Project, payload: dict[str, str], rule: str
 ) -> None:
-    project.begin()
-    told = explain(project, payload)
+    told = explain(begun, payload)
     assert (decider(told), told["decision"]) == (rule, "allow")
 
 

@@ -13,6 +13,7 @@ import pytest
 from e2e.cli_project import PACKAGE, Project
 from ralphloop.agents import claude
 from ralphloop.agents.settings import CAP_NAME
+from unit.domain.cases import each
 
 SCOPES = ["local", "project", "user"]
 PYTHON = os.path.realpath(sys.executable)
@@ -290,14 +291,14 @@ def test_a_file_that_was_replaced_since_is_not_taken_for_ours(project: Project, 
     assert records(project) == []
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "told"),
     [
         ('{\n  // mine\n  "a": 1\n}', "line 2, column 3"),
         ('{"hooks": {"Stop": {}}}', "`hooks.Stop` must be a list"),
     ],
 )
-@pytest.mark.parametrize("command", ["install", "uninstall"])
+@each("command", ["install", "uninstall"])
 def test_settings_that_cannot_be_used_are_refused(
     project: Project, command: str, text: str, told: str
 ) -> None:
@@ -307,7 +308,7 @@ def test_settings_that_cannot_be_used_are_refused(
     assert told in error
 
 
-@pytest.mark.parametrize("command", ["install", "uninstall"])
+@each("command", ["install", "uninstall"])
 def test_only_the_person_changes_the_clients_settings(project: Project, command: str) -> None:
     assert "the person must run it" in project.refused(command, env={"CLAUDECODE": "1"})
 

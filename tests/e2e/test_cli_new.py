@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 
 from e2e.cli_project import Project
 from ralphloop.tasklists import progress
+from unit.domain.cases import each
 
 CORPUS = {
     "single quotes": "it's a 'shop'",
@@ -54,19 +56,21 @@ def test_new_creates_a_list_notes_and_a_prompt(project: Project) -> None:
     assert "write its features into .ralph/loops/shop/feature_list.json" in told
 
 
-@pytest.mark.parametrize("goal", CORPUS.values(), ids=CORPUS.keys())
-def test_any_goal_reaches_the_prompt_byte_by_byte(project: Project, goal: str) -> None:
+@each("kind", CORPUS)
+def test_any_goal_reaches_the_prompt_byte_by_byte(project: Project, kind: str) -> None:
+    goal, loops = CORPUS[kind], project.root / ".ralph/loops"
     data = goal.encode()
     project.fine("new", "stdin", "--goal", "-", stdin=data)
-    text = (project.root / ".ralph/loops/stdin/RALPH_PROMPT.md").read_bytes()
+    text = (loops / "stdin/RALPH_PROMPT.md").read_bytes()
     assert text.count(data) >= 1
     if len(data) < 100_000:
         project.fine("new", "argument", "--goal=" + goal)
-        said = (project.root / ".ralph/loops/argument/RALPH_PROMPT.md").read_bytes()
+        said = (loops / "argument/RALPH_PROMPT.md").read_bytes()
         assert said == text.replace(b"# Loop stdin", b"# Loop argument").replace(
             b"loops/stdin/", b"loops/argument/"
         )
     assert not list(project.root.rglob("pwned"))
+    shutil.rmtree(loops)
 
 
 def test_a_goal_that_is_not_utf8_keeps_its_bytes(project: Project) -> None:
@@ -135,9 +139,7 @@ def test_outside_any_project_the_folder_itself_is_used(project: Project) -> None
     assert (plain / ".ralph/loops/shop/feature_list.json").is_file()
 
 
-@pytest.mark.parametrize(
-    "name", ["", ".hidden", "-dash", "a/b", "../up", "a b", "x" * 65, "é", "a\nb", "$(id)"]
-)
+@each("name", ["", ".hidden", "-dash", "a/b", "../up", "a b", "x" * 65, "é", "a\nb", "$(id)"])
 def test_a_name_that_is_no_folder_name_is_refused(project: Project, name: str) -> None:
     assert "cannot be a loop's name" in project.refused("new", "--", name)
 
@@ -147,7 +149,7 @@ def test_a_name_that_exists_is_refused(project: Project) -> None:
     assert "exists already; choose another name" in project.refused("new", "shop")
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "told"),
     [
         (b'{"features": [', "stdin cannot be used: feature_list.json is not JSON: "),

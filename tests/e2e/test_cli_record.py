@@ -12,11 +12,18 @@ import pytest
 from e2e.cli_project import OTHER, SESSION
 from e2e.doctoring import about, examine
 from e2e.recorded import RecordedProject
+from unit.domain.cases import each
 
 
 @pytest.fixture
 def project(tmp_path: Path) -> RecordedProject:
     return RecordedProject(tmp_path)
+
+
+@pytest.fixture
+def begun(project: RecordedProject) -> RecordedProject:
+    project.begin()
+    return project
 
 
 def test_on_says_where_records_go_and_what_they_hold(project: RecordedProject) -> None:
@@ -102,16 +109,13 @@ def test_doctor_names_and_removes_what_a_killed_stop_left(project: RecordedProje
     assert len(project.records()) == 1
 
 
-@pytest.mark.parametrize(
-    "words", [["on"], ["off"], ["list"], ["show", "1"], ["case", "1"], ["clear"]], ids=" ".join
-)
-def test_the_agent_may_not(project: RecordedProject, words: list[str]) -> None:
-    project.begin()
-    told = project.refused("record", *words, env={"CLAUDECODE": "1"})
+@each("words", [["on"], ["off"], ["list"], ["show", "1"], ["case", "1"], ["clear"]], ids=" ".join)
+def test_the_agent_may_not(begun: RecordedProject, words: list[str]) -> None:
+    told = begun.refused("record", *words, env={"CLAUDECODE": "1"})
     assert "is the person's to decide" in told
 
 
-@pytest.mark.parametrize(
+@each(
     ("words", "told"),
     [
         (["show"], "needs the number of a record"),
@@ -120,9 +124,8 @@ def test_the_agent_may_not(project: RecordedProject, words: list[str]) -> None:
         (["on", "--out", "x"], "--out is for `record case`"),
     ],
 )
-def test_wrong_use_says_what_to_do(project: RecordedProject, words: list[str], told: str) -> None:
-    project.begin()
-    assert told in project.refused("record", *words)
+def test_wrong_use_says_what_to_do(begun: RecordedProject, words: list[str], told: str) -> None:
+    assert told in begun.refused("record", *words)
 
 
 def test_a_damaged_record_is_said_and_the_others_are_listed(project: RecordedProject) -> None:

@@ -18,6 +18,7 @@ import pytest
 from e2e.cli_project import SESSION, Done
 from e2e.recorded import RecordedProject
 from ralphloop.cli import main
+from unit.domain.cases import each
 
 Data = dict[str, Any]
 LISTED = '{"features": [{"id": "F1", "description": "w", "passes": true}]}'
@@ -153,7 +154,7 @@ def test_a_list_above_the_scratch_folder_is_not_claimed(project: RecordedProject
     assert sorted(path.name for path in (top / ".ralph").iterdir()) == ["loops"]
 
 
-@pytest.mark.parametrize(
+@each(
     "facts",
     [
         {"at": "yesterday"}, {"at": "2026-01-01T00:00:00"}, {"at": 5}, {"answer": {}}, {"session": 5},

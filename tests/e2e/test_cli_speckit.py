@@ -11,6 +11,7 @@ import pytest
 from e2e.cli_project import SESSION
 from e2e.spec_project import ELSEWHERE, SpecProject
 from ralphloop.cli import speckit
+from unit.domain.cases import each
 
 LOGIN = "001-login"
 BOXES = (
@@ -133,24 +134,20 @@ def test_each_step_names_what_to_read_and_write(project: SpecProject) -> None:
     assert project.digest() == digest
 
 
-@pytest.mark.parametrize(
-    ("action", "document", "writer"),
-    [
+def test_a_step_without_its_documents_names_who_writes_them(project: SpecProject) -> None:
+    planned(project)
+    for action, document, writer in (
         ("clarify", "spec.md", "specify"),
         ("checklist", "spec.md", "specify"),
         ("plan", "spec.md", "specify"),
         ("tasks", "plan.md", "plan"),
         ("analyze", "tasks.md", "tasks"),
         ("implement", "tasks.md", "tasks"),
-    ],
-)
-def test_a_step_without_its_documents_names_who_writes_them(
-    project: SpecProject, action: str, document: str, writer: str
-) -> None:
-    planned(project)
-    project.path(LOGIN, document).unlink()
-    told = project.refuse(action)
-    assert f"{LOGIN}/{document} is missing; `/ralph-speckit:{writer}` writes it" in told
+    ):
+        away = project.path(LOGIN, document).rename(project.folder / "away")
+        told = project.refuse(action)
+        assert f"{LOGIN}/{document} is missing; `/ralph-speckit:{writer}` writes it" in told, action
+        away.rename(project.path(LOGIN, document))
 
 
 def test_implement_begins_a_loop(project: SpecProject) -> None:
@@ -189,13 +186,15 @@ def test_cancel_ends_the_loop_and_keeps_the_documents(project: SpecProject) -> N
     assert "Continue feature" in project.stop_of_plugin()
 
 
-@pytest.mark.parametrize("name", ["001", "001-login", "login", "./.specify/specs/001-login"])
-def test_a_feature_is_known_by_number_name_and_path(project: SpecProject, name: str) -> None:
+def test_a_feature_is_known_by_number_name_and_path(project: SpecProject) -> None:
     project.say("specify", "login")
     project.say("specify", "cart")
-    assert "Feature 001-login" in project.say("switch", name)
-    assert project.pointer == "001-login\n"
-    assert "Feature 001-login" in project.say("start", name)
+    for name in ("001", "001-login", "login", "./.specify/specs/001-login"):
+        assert project.pointer == "002-cart\n", name
+        assert "Feature 001-login" in project.say("switch", name), name
+        assert project.pointer == "001-login\n", name
+        assert "Feature 001-login" in project.say("start", name), name
+        project.say("switch", "cart")
 
 
 def test_a_name_that_two_features_have_needs_a_path(project: SpecProject) -> None:
@@ -242,11 +241,11 @@ def test_a_state_that_is_not_ours_to_change_is_left_alone(project: SpecProject, 
     assert ("is corrupt" if text == "{" else "update the plugin ralph-speckit") in project.refuse("plan")
 
 
-@pytest.mark.parametrize("action", ["implement", "specify", "start", "switch 001"])
-def test_no_action_changes_such_a_state(project: SpecProject, action: str) -> None:
+def test_no_action_changes_such_a_state(project: SpecProject) -> None:
     planned(project)
     project.state_file(LOGIN).write_text("{")
-    assert "is corrupt" in project.refuse(*action.split())
+    for action in ("implement", "specify", "start", "switch 001"):
+        assert "is corrupt" in project.refuse(*action.split()), action
 
 
 def test_a_path_alone_is_no_description(project: SpecProject) -> None:
@@ -274,7 +273,7 @@ def test_a_checklist_leads_to_what_comes_next_anyway(project: SpecProject) -> No
     assert "`/ralph-speckit:implement`" in project.say("checklist")
 
 
-@pytest.mark.parametrize("action", speckit.TYPED)
+@each("action", speckit.TYPED)
 def test_help_is_never_taken_for_a_text(project: SpecProject, action: str) -> None:
     before = project.digest()
     assert "usage: ralphloop speckit" in project.prompt(action, "--help")

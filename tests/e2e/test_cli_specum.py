@@ -11,6 +11,7 @@ import pytest
 
 from e2e.spec_project import INSIDE, SpecProject
 from ralphloop.cli import specum
+from unit.domain.cases import each
 
 GOAL = "Say \"hi\" to 'them', $(touch x) `y` \\n %s\n\n  ünï — two lines\n## Notes"
 
@@ -65,7 +66,7 @@ def test_a_goal_that_is_not_utf_8_is_refused(project: SpecProject) -> None:
     assert not (project.root / "specs").exists()
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "hint"),
     [
         ("Login", "how about login?"),
@@ -93,7 +94,7 @@ def test_a_quoted_name_that_is_typed_is_one_name(project: SpecProject) -> None:
     assert "how about my-spec?" in project.fine("--typed", "specum", "new", env=INSIDE)
 
 
-@pytest.mark.parametrize("text", ["../up", "a/b", "..", "./a", "a.b"])
+@each("text", ["../up", "a/b", "..", "./a", "a.b"])
 def test_a_path_alone_is_no_goal(project: SpecProject, text: str) -> None:
     assert f"{text!r} cannot be a spec's name" in project.refuse("start", text)
 
@@ -298,7 +299,7 @@ def test_fresh_takes_the_next_free_name(project: SpecProject) -> None:
 # help
 
 
-@pytest.mark.parametrize("action", specum.TYPED)
+@each("action", specum.TYPED)
 def test_help_is_never_taken_for_a_text(project: SpecProject, action: str) -> None:
     before = project.digest()
     assert "usage: ralphloop specum" in project.prompt(action, "--help")

@@ -11,6 +11,7 @@ import pytest
 
 from e2e.cli_project import SESSION
 from e2e.spec_project import INSIDE, SpecProject
+from unit.domain.cases import each
 
 TWO_ROOTS = "---\nspecs_dirs: [specs, packages/api/specs]\n---\n"
 
@@ -181,6 +182,12 @@ def with_epic(project: SpecProject) -> None:
     project.say("triage", "--spec", "cart", "--after", "catalogue")
 
 
+@pytest.fixture
+def epic_of(project: SpecProject) -> SpecProject:
+    with_epic(project)
+    return project
+
+
 def test_triage_makes_an_epic(project: SpecProject) -> None:
     told = project.prompt("triage", "A web shop, with $(carts)")
     assert epic(project, "a-web-shop-with-carts") == {
@@ -214,7 +221,7 @@ def test_specs_of_an_epic_wait_for_each_other(project: SpecProject) -> None:
     assert (found["name"], found["next"]) == ("shop", "catalogue")
 
 
-@pytest.mark.parametrize(
+@each(
     ("words", "told"),
     [
         (["--spec", "pay", "--after", "nothing"], "the epic shop has no spec nothing"),
@@ -225,9 +232,8 @@ def test_specs_of_an_epic_wait_for_each_other(project: SpecProject) -> None:
         (["--spec", "pay", "a text"], "not both at once"),
     ],
 )
-def test_what_an_epic_cannot_take_is_refused(project: SpecProject, words: list[str], told: str) -> None:
-    with_epic(project)
-    assert told in project.refuse("triage", *words)
+def test_what_an_epic_cannot_take_is_refused(epic_of: SpecProject, words: list[str], told: str) -> None:
+    assert told in epic_of.refuse("triage", *words)
 
 
 def test_a_spec_of_an_epic_may_wait_for_more(project: SpecProject) -> None:

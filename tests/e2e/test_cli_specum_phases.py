@@ -12,11 +12,18 @@ import pytest
 
 from e2e.spec_project import INSIDE, SpecProject
 from ralphloop.cli import specum
+from unit.domain.cases import each
 
 
 @pytest.fixture
 def project(tmp_path: Path) -> SpecProject:
     return SpecProject(tmp_path)
+
+
+@pytest.fixture
+def planned(project: SpecProject) -> SpecProject:
+    project.planned()
+    return project
 
 
 def test_each_phase_names_what_to_read_and_write(project: SpecProject) -> None:
@@ -47,7 +54,7 @@ def test_a_phase_without_its_documents_names_who_writes_them(project: SpecProjec
     assert "specs/login/design.md is missing; `/ralph-specum:design` writes it" in project.refuse("tasks")
 
 
-@pytest.mark.parametrize("action", [*specum.KIND.steps, "implement", "cancel"])
+@each("action", [*specum.KIND.steps, "implement", "cancel"])
 def test_without_a_spec_each_action_says_how_to_begin(project: SpecProject, action: str) -> None:
     assert "there is no current spec here; `/ralph-specum:start" in project.refuse(action)
 
@@ -107,7 +114,7 @@ def test_a_phase_waits_for_a_stop_that_is_being_decided(project: SpecProject) ->
         assert "is busy with a stop; try again" in project.refuse("requirements")
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "told"),
     [
         ('{"phase": "research", "schemaVersion": 2}', "update the plugin ralph-specum"),
@@ -118,17 +125,15 @@ def test_a_phase_waits_for_a_stop_that_is_being_decided(project: SpecProject) ->
         ("", "is corrupt"),
     ],
 )
-def test_a_state_that_is_not_ours_to_change_is_left_alone(project: SpecProject, text: str, told: str) -> None:
-    project.planned()
-    project.state_file("login").write_text(text)
-    assert told in project.refuse("requirements")
+def test_a_state_that_is_not_ours_to_change_is_left_alone(planned: SpecProject, text: str, told: str) -> None:
+    planned.state_file("login").write_text(text)
+    assert told in planned.refuse("requirements")
 
 
-@pytest.mark.parametrize("action", ["design", "implement", "start", "switch login", "start login"])
-def test_no_action_changes_such_a_state(project: SpecProject, action: str) -> None:
-    project.planned()
-    project.state_file("login").write_text("{")
-    assert "is corrupt" in project.refuse(*action.split())
+def test_no_action_changes_such_a_state(planned: SpecProject) -> None:
+    planned.state_file("login").write_text("{")
+    for action in ("design", "implement", "start", "switch login", "start login"):
+        assert "is corrupt" in planned.refuse(*action.split()), action
 
 
 @pytest.mark.parametrize("make", [os.mkdir, os.mkfifo])
@@ -144,14 +149,12 @@ def test_a_state_that_is_no_file_is_told(project: SpecProject, make: Callable[[s
 
 
 @pytest.mark.parametrize("name", [".progress.md", "requirements.md", "tasks.md"])
-@pytest.mark.parametrize("action", ["design", "implement", "start", "switch login"])
-def test_a_document_that_links_out_of_the_project_is_refused(
-    project: SpecProject, name: str, action: str
-) -> None:
-    folder = project.planned()
-    (folder / name).rename(project.folder / "outside")
-    (folder / name).symlink_to(project.folder / "outside")
-    assert f"specs/login/{name} leads out of the project" in project.refuse(*action.split())
+def test_a_document_that_links_out_of_the_project_is_refused(planned: SpecProject, name: str) -> None:
+    document = planned.path("login", name)
+    document.rename(planned.folder / "outside")
+    document.symlink_to(planned.folder / "outside")
+    for action in ("design", "implement", "start", "switch login"):
+        assert f"specs/login/{name} leads out of the project" in planned.refuse(*action.split()), action
 
 
 def test_outside_git_nothing_is_to_be_committed(project: SpecProject) -> None:

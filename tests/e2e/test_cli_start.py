@@ -14,6 +14,7 @@ import pytest
 from e2e.cli_project import OTHER, PACKAGE, SESSION, Project
 from e2e.doctoring import plugin
 from ralphloop.agents import claude
+from unit.domain.cases import each
 
 
 @pytest.fixture
@@ -142,7 +143,7 @@ def test_two_lists_of_one_name_are_told_apart_by_layout(project: Project) -> Non
     assert "Loop specum-login-" in project.fine("start", "specum:login")
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "told"),
     [
         ('{"features": [\n  {"id" 1}\n]}', "line 2 column 9"),

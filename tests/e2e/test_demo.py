@@ -20,6 +20,8 @@ import pytest
 
 import ralphloop
 
+pytestmark = pytest.mark.slow
+
 PACKAGE = Path(ralphloop.__file__).parent
 TRACKED = (PACKAGE, PACKAGE.parents[1] / "plugins")
 ESCAPE = re.compile(r"\x1b\[[0-9;]*m")

@@ -73,29 +73,27 @@ def test_edited_check_is_put_back_and_the_claim_judged_by_the_pinned_one(bench: 
     assert [json.loads(kept)["features"][0]["verify"] for kept in bench.rejected()] == ["true", "true"]
 
 
-@pytest.mark.parametrize(
-    ("lie", "what"), [(f"rm {CHECK}", "removed"), (f"echo 'exit 0' > {CHECK}", "changed")]
-)
 def test_claim_that_touched_a_protected_file_is_refused_and_the_file_put_back(
-    client_home: ClientHome, project: ProjectFactory, lie: str, what: str
+    client_home: ClientHome, project: ProjectFactory
 ) -> None:
     bench = Bench(Outside(client_home, project(checked(feature(1), protect=["tests"]))))
-    played = bench.play(
-        [
-            bash(f"{lie}\n{claim('F1')}"), text("F1 is made."),
-            bash(f"{lie}; ralphloop done F1"), text("F1 is made now."),
-        ],
-        "--max-attempts", "2",
-    )  # fmt: skip
+    lies = {"removed": f"rm {CHECK}", "changed": f"echo 'exit 0' > {CHECK}"}
+    script = []
+    for lie in lies.values():
+        script += [bash(f"{lie}\n{claim('F1')}"), text("F1 is made."), bash(f"{lie}; ralphloop done F1")]
+        script += [text("F1 is made now.")]
+    played = bench.play(script, "--max-attempts", "4")
     assert played.ending == ("ended", "failed")
-    touched = f"protected files were touched: tests/check.sh ({what}); it is as it was again"
-    assert played.told(f"The claim of task F1 is refused: {touched}")[2]
-    assert played.told(f"F1 is not done: {touched}")[3]
+    for place, what in enumerate(lies):
+        touched = f"protected files were touched: tests/check.sh ({what}); it is as it was again"
+        assert played.told(f"The claim of task F1 is refused: {touched}")[4 * place + 2], what
+        assert played.told(f"F1 is not done: {touched}")[4 * place + 3], what
     assert (bench.root / CHECK).read_text() == CHECK_TEXT
     assert bench.passes() == {"F1": False}
-    assert [entry["files"] for entry in bench.journal("protected")] == [[f"{CHECK} ({what})"]] * 2
+    kept = [[f"{CHECK} ({what})"] for what in lies for _ in range(2)]
+    assert [entry["files"] for entry in bench.journal("protected")] == kept
     assert bench.evidence() == []
-    assert ("exit 0\n" in bench.rejected()) == (what == "changed")
+    assert bench.rejected() == ["exit 0\n"] * 2
 
 
 def test_word_that_all_is_done_is_refused_each_time_with_the_open_tasks(bench: Bench) -> None:
@@ -124,41 +122,33 @@ def test_empty_words_stall_the_loop_at_the_third(bench: Bench) -> None:
     assert bench.passes() == {"F1": False, "F2": False}
 
 
-def test_removed_task_is_back_and_still_open(bench: Bench) -> None:
+def test_neither_removed_nor_added_tasks_stand_in_for_the_pinned_ones(bench: Bench) -> None:
+    easy = [feature(3, verify="touch ran-unasked", passes=True), feature(4, verify="", passes=True)]
     played = bench.play(
         [
             bash("touch made-1\n" + rewrite("features[0]['passes'] = True; del features[1]")),
             text(f"The list is done.\n\n{PROMISE}"),
             bash(f"rm {LIST}"), text(f"There is no list any more.\n\n{PROMISE}"),
-        ],
-        "--max-iterations", "2",
-    )  # fmt: skip
-    assert played.ending == ("ended", "limit")
-    assert bench.passes() == {"F1": True, "F2": False}
-    assert bench.ledger()["F1"]["state"] == "proven"
-    assert played.told("The criteria were pinned at the start and are back: F2 (removed)")[2]
-    assert played.told(f"{PROMISE} is refused: 1 tasks are open: F2.")[2]
-    assert [[one["id"] for one in json.loads(kept)["features"]] for kept in bench.rejected()] == [["F1"]]
-    assert any("limit: iteration 2 of 2; open: F2" in str(event) for event in played.run.events)
-
-
-def test_added_easy_tasks_stand_in_for_none_of_the_pinned_ones(bench: Bench) -> None:
-    easy = [feature(3, verify="touch ran-unasked", passes=True), feature(4, verify="", passes=True)]
-    played = bench.play(
-        [
             bash(rewrite(f"features += {easy}")), text(f"F3 and F4 are done.\n\n{PROMISE}"),
             bash("ralphloop done F3"), text(f"Done again.\n\n{PROMISE}"),
         ],
-        "--max-iterations", "2",
+        "--max-iterations", "4",
     )  # fmt: skip
     assert played.ending == ("ended", "limit")
-    assert played.told("The checks of F3 wait for the person's approval; go on with the rest.")[2]
-    assert played.told(f"{PROMISE} is refused: 2 tasks are open: F1, F2.")[2]
-    assert played.told("its check waits for the person's approval")[3]
+    assert bench.passes() == {"F1": True, "F2": False, "F3": True, "F4": True}
+    assert bench.ledger()["F1"]["state"] == "proven"
+    assert played.told("The criteria were pinned at the start and are back: F2 (removed)")[2]
+    assert played.told(f"{PROMISE} is refused: 1 tasks are open: F2.") == [
+        place in (2, 4, 6) for place in range(8)
+    ]
+    assert [[one["id"] for one in json.loads(kept)["features"]] for kept in bench.rejected()] == [["F1"]]
+    assert played.told("The checks of F3 wait for the person's approval; go on with the rest.")[6]
+    assert played.told("its check waits for the person's approval")[7]
     assert not (bench.root / "ran-unasked").exists()
-    assert bench.evidence() == []
+    assert {entry["command"] for entry in bench.evidence()} == {verify(1)}
     assert [bench.ledger()[task].get("added") for task in ("F3", "F4")] == ["yes", "yes"]
     assert [entry["tasks"] for entry in bench.journal("added")] == [["F3", "F4"]]
+    assert any("limit: iteration 4 of 4; open: F2" in str(event) for event in played.run.events)
 
 
 def test_commands_of_the_person_are_refused_to_the_agent_and_change_nothing(bench: Bench) -> None:

@@ -7,37 +7,41 @@ import os
 import subprocess
 import threading
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from e2e.client import REPOSITORY, ClientHome, run_print
-from e2e.conftest import ProjectFactory
-from e2e.looping import SPECKIT_STATE, SPECUM_STATE, TASKS, Outside, bash, features
+from e2e.conftest import make_home, make_project
+from e2e.doctoring import about
+from e2e.looping import SPECKIT_STATE, SPECUM_STATE, Outside, bash, features
 from e2e.marketplace import NAME, install, installed, plugin_command, publish, release, served
 from e2e.terminal import Terminal
+from fakes import warm
 from ralphloop.testing.model_server import ModelServer
 from ralphloop.testing.reply import Reply, text
 
-pytestmark = pytest.mark.client
+pytestmark = [pytest.mark.client, pytest.mark.timeout(240)]
 
 PLUGINS = ("ralphloop", "ralph-specum", "ralph-speckit")
+BOXES = "# Tasks\n\n- [ ] 1.1 First\n- [ ] 1.2 Second\n"
 LISTS = {
-    "ralphloop": features(3),
+    "ralphloop": features(2),
     "ralph-specum": {
         "specs/.current-spec": "demo\n",
-        "specs/demo/tasks.md": TASKS,
-        "specs/demo/.ralph-state.json": json.dumps(SPECUM_STATE),
+        "specs/demo/tasks.md": BOXES,
+        "specs/demo/.ralph-state.json": json.dumps({**SPECUM_STATE, "totalTasks": 2}),
     },
     "ralph-speckit": {
         ".specify/.current-feature": "001-demo\n",
-        ".specify/specs/001-demo/tasks.md": TASKS,
-        ".specify/specs/001-demo/.speckit-state.json": json.dumps(SPECKIT_STATE),
+        ".specify/specs/001-demo/tasks.md": BOXES,
+        ".specify/specs/001-demo/.speckit-state.json": json.dumps({**SPECKIT_STATE, "totalTasks": 2}),
     },
 }
-IDS = {"ralphloop": ("F1", "F2", "F3"), "ralph-specum": ("1.1", "1.2", "1.3")}
-IDS["ralph-speckit"] = IDS["ralph-specum"]
+IDS = {"ralphloop": ("F1", "F2"), "ralph-specum": ("1.1", "1.2"), "ralph-speckit": ("1.1", "1.2")}
 PROMPTS = {
     "ralphloop": "/ralphloop:start features:demo",
     "ralph-specum": "/ralph-specum:implement",
@@ -47,15 +51,64 @@ PROMPTS = {
 BARE = {"PATH": "/usr/bin:/bin"}
 
 
-@pytest.fixture
-def market(tmp_path: Path) -> Path:
-    return publish(tmp_path.resolve() / "a market")
+@pytest.fixture(scope="module")
+def market(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return publish(tmp_path_factory.mktemp("published").resolve() / "a market")
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def url(market: Path) -> Iterator[str]:
     with served(market) as address:
         yield address
+
+
+@dataclass(frozen=True)
+class Installed:
+    """A home with plugins, and how the client listed them when they were new."""
+
+    home: ClientHome
+    folder: Path
+    entries: dict[str, dict[str, Any]]
+
+    def project(self, files: Mapping[str, str], name: str) -> Path:
+        return make_project(self.folder, files, name=name)
+
+    def doctor(self, root: Path, *words: str) -> warm.Ended:
+        """What the person's `doctor` says here."""
+        programs, temporary = self.folder / "programs", self.folder / "temporary"
+        if not programs.exists():
+            programs.mkdir()
+            temporary.mkdir()
+            (programs / "claude").symlink_to(self.home.binary)
+        env = {"HOME": str(self.home.path), "PATH": f"{programs}:/usr/bin:/bin", "TMPDIR": str(temporary)}
+        done = warm.run(["doctor", *words], env={**env, "LANG": "C.UTF-8"}, cwd=root)
+        assert list(temporary.iterdir()) == []
+        return done
+
+
+@pytest.fixture(scope="module")
+def installing(
+    claude_binary: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Callable[[str, Sequence[str]], Installed]:
+    def install_in_a_new_home(source: str, plugins: Sequence[str]) -> Installed:
+        folder = tmp_path_factory.mktemp("installed").resolve()
+        home = make_home(folder, claude_binary)
+        install(home, folder, source, *plugins)
+        return Installed(home, folder, installed(home, folder))
+
+    return install_in_a_new_home
+
+
+@pytest.fixture(scope="module")
+def one(installing: Callable[..., Installed], url: str) -> Installed:
+    """A home with one plugin from git, alone."""
+    return installing(url, ["ralphloop"])
+
+
+@pytest.fixture(scope="module")
+def three(installing: Callable[..., Installed], url: str) -> Installed:
+    """A home with three of them."""
+    return installing(url, PLUGINS)
 
 
 def turns(*ids: str) -> list[Reply]:
@@ -63,19 +116,18 @@ def turns(*ids: str) -> list[Reply]:
     return [reply for task in ids for reply in (bash(f"ralphloop done {task}"), text(f"{task} is done."))]
 
 
-def finishes(home: ClientHome, root: Path, plugin: str) -> list[str]:
-    """Whether a session goes through the list of this plugin's layout; the commands that the client knows."""
+def finishes(home: ClientHome, root: Path, plugin: str, **options: Any) -> set[str]:
+    """Whether a session goes through the list of this plugin's layout; the plugins' commands it knows."""
     session = str(uuid.uuid4())
     outside = Outside(home, root)
     before = {loop["id"] for loop in outside.loops()}
     with ModelServer(turns(*IDS[plugin])) as server:
-        run = run_print(home, root, PROMPTS[plugin], server, session_id=session, env=BARE)
+        run = run_print(home, root, PROMPTS[plugin], server, session_id=session, env=BARE, **options)
     (loop,) = [loop for loop in outside.loops() if loop["id"] not in before]
     assert (loop["state"], loop["outcome"]) == ("ended", "complete"), server.main_requests[-1].new_texts
     assert len(server.main_requests) == 2 * len(IDS[plugin])
     assert outside.errors() == ""
-    commands: list[str] = run.of_type("system", "init")[0]["slash_commands"]
-    return commands
+    return {command for command in run.of_type("system", "init")[0]["slash_commands"] if ":" in command}
 
 
 def own_commands(plugin: str) -> set[str]:
@@ -84,90 +136,26 @@ def own_commands(plugin: str) -> set[str]:
     return {f"{plugin}:{path.stem}" for path in found}
 
 
-@pytest.mark.parametrize("plugin", PLUGINS)
-def test_plugin_alone_from_a_git_marketplace_finishes_a_list(
-    client_home: ClientHome, project: ProjectFactory, url: str, plugin: str
-) -> None:
-    root = project(LISTS[plugin], name="my project")
-    install(client_home, root, url, plugin)
-    (entry,) = installed(client_home, root).values()
+def is_whole(entry: Mapping[str, Any], plugin: str) -> bool:
+    """Whether the client has this plugin in the version of the repository, with nothing left of its links."""
     manifest = json.loads((REPOSITORY / "plugins" / plugin / ".claude-plugin/plugin.json").read_text())
-    assert (entry["version"], entry["enabled"]) == (manifest["version"], True)
     place = Path(entry["installPath"])
+    assert (entry["version"], entry["enabled"]) == (manifest["version"], True)
     assert not (place / "lib").is_symlink()
-    assert (place / "lib/hook/guard.sh").is_file()
-    known = {command for command in finishes(client_home, root, plugin) if ":" in command}
-    assert known == own_commands(plugin)
+    return (place / "lib/hook/guard.sh").is_file()
 
 
-def test_plugin_from_a_folder_finishes_a_list(
-    client_home: ClientHome, project: ProjectFactory, market: Path
+def test_plugin_alone_finishes_lists_of_two_projects_at_once_that_do_not_touch_each_other(
+    one: Installed,
 ) -> None:
-    """The client reads it where it lies, links and all."""
-    root = project(LISTS["ralph-specum"], name="my project")
-    install(client_home, root, str(market), "ralph-specum")
-    finishes(client_home, root, "ralph-specum")
-
-
-def test_three_plugins_together_serve_one_layout_each(
-    client_home: ClientHome, project: ProjectFactory, url: str
-) -> None:
-    files = {path: content for listed in LISTS.values() for path, content in listed.items()}
-    root = project(files)
-    install(client_home, root, url, *PLUGINS)
-    for plugin in PLUGINS:
-        known = finishes(client_home, root, plugin)
-    assert {command for command in known if ":" in command} == set().union(*map(own_commands, PLUGINS))
-
-
-def test_update_keeps_a_running_loop(
-    client_home: ClientHome, project: ProjectFactory, market: Path, url: str
-) -> None:
-    """The session goes on with the version that it began with; the next one has the new one."""
-    root = project(features(3))
-    install(client_home, root, url, "ralphloop")
-    old = Path(installed(client_home, root)["ralphloop"]["installPath"])
-    session = str(uuid.uuid4())
-    outside = Outside(client_home, root)
-    outside.ralphloop("start", "--session", session)
-    updated = threading.Event()
-    script = [*turns("F1"), turns("F2")[0].held(updated), *turns("F2")[1:]]
-    with (
-        ModelServer(script, default="Nothing is left to be said.") as server,
-        Terminal(client_home, root, server, session_id=session, env=BARE) as terminal,
-    ):
-        terminal.submit("begin")
-        server.wait_for_requests(3)
-        release(market, "ralphloop", "99.0.0")
-        plugin_command(client_home, root, "marketplace", "update", NAME)
-        plugin_command(client_home, root, "update", f"ralphloop@{NAME}")
-        updated.set()
-        terminal.wait_for("F2 is done.")
-        terminal.wait_for("2/3 done")
-    fresh = installed(client_home, root)["ralphloop"]
-    assert fresh["version"] == "99.0.0"
-    assert Path(fresh["installPath"]) != old
-    outside.ralphloop("resume")
-    with ModelServer(turns("F3")) as server:
-        run = run_print(client_home, root, "go on", server, args=("--resume", session), env=BARE)
-    (loaded,) = [
-        plugin for plugin in run.of_type("system", "init")[0]["plugins"] if plugin["name"] == "ralphloop"
-    ]
-    assert loaded["path"] == fresh["installPath"]
-    assert (outside.loop["state"], outside.loop["outcome"]) == ("ended", "complete")
-    assert outside.errors() == ""
-
-
-def test_two_projects_at_once_do_not_touch_each_other(
-    client_home: ClientHome, project: ProjectFactory, url: str
-) -> None:
-    roots = [project(features(3), name=name) for name in ("one", "the other")]
-    install(client_home, roots[0], url, "ralphloop")
+    (entry,) = one.entries.values()
+    assert is_whole(entry, "ralphloop")
+    roots = [one.project(features(2), name) for name in ("my project", "the other")]
     failures: list[BaseException] = []
 
     def work(root: Path) -> None:
         try:
-            finishes(client_home, root, "ralphloop")
+            assert finishes(one.home, root, "ralphloop") == own_commands("ralphloop")
         except BaseException as error:
             failures.append(error)
 
@@ -178,7 +166,92 @@ def test_two_projects_at_once_do_not_touch_each_other(
         thread.join()
     assert failures == []
     for root in roots:
-        assert [loop["outcome"] for loop in Outside(client_home, root).loops()] == ["complete"]
+        assert [loop["outcome"] for loop in Outside(one.home, root).loops()] == ["complete"]
+
+
+@pytest.mark.parametrize("plugin", ["ralph-specum", "ralph-speckit"])
+def test_plugin_that_is_the_only_one_switched_on_finishes_a_list(three: Installed, plugin: str) -> None:
+    assert is_whole(three.entries[plugin], plugin)
+    others = {f"{other}@{NAME}": False for other in PLUGINS if other != plugin}
+    root = three.project(LISTS[plugin], f"my {plugin}")
+    known = finishes(three.home, root, plugin, settings={"enabledPlugins": others})
+    assert known == own_commands(plugin)
+
+
+def test_three_plugins_together_serve_one_layout_each(three: Installed) -> None:
+    files = {path: content for listed in LISTS.values() for path, content in listed.items()}
+    root = three.project(files, "all")
+    for plugin in PLUGINS:
+        known = finishes(three.home, root, plugin)
+        assert known == set().union(*map(own_commands, PLUGINS)), plugin
+
+
+def test_plugin_from_a_folder_finishes_a_list_and_is_proven_by_doctor(
+    installing: Callable[..., Installed], market: Path
+) -> None:
+    """The client reads it where it lies, links and all."""
+    folder = installing(str(market), ["ralphloop"])
+    finishes(folder.home, folder.project(LISTS["ralphloop"], "my project"), "ralphloop")
+    is_found_and_proven(folder)
+
+
+def test_plugin_from_git_is_proven_by_doctor(one: Installed) -> None:
+    is_found_and_proven(one)
+
+
+def is_found_and_proven(place: Installed) -> None:
+    """Until it is switched off; the home and the project stay as they were, but for a hook's byte code."""
+    root = place.project({}, "empty")
+    before = digest(place.home.path) | digest(root)
+    proven = place.doctor(root, "--json")
+    assert digest(place.home.path) | digest(root) == before
+    ((level, told),) = about(json.loads(proven.stdout), "live")
+    assert (proven.code, level, proven.stderr) == (0, "fine", b""), told
+    assert told.startswith("the hook fired and continued (2 stops, ")
+    plugin_command(place.home, root, "disable", "ralphloop@ralphloop")
+    told = place.doctor(root, "--no-live")
+    assert (told.code, "✗ hooks: nothing registers the hook" in told.stdout.decode()) == (1, True)
+    plugin_command(place.home, root, "enable", "ralphloop@ralphloop")
+
+
+def digest(top: Path) -> dict[str, tuple[int, int, bytes]]:
+    files = [path for path in top.rglob("*") if path.is_file() and "__pycache__" not in str(path)]
+    return {str(path): (path.stat().st_mode, path.stat().st_mtime_ns, path.read_bytes()) for path in files}
+
+
+def test_update_keeps_a_running_loop(one: Installed, market: Path) -> None:
+    """The session goes on with the version that it began with; the next one has the new one."""
+    root = one.project(features(3), "updated")
+    old = Path(one.entries["ralphloop"]["installPath"])
+    session = str(uuid.uuid4())
+    outside = Outside(one.home, root)
+    outside.ralphloop("start", "--session", session)
+    updated = threading.Event()
+    script = [*turns("F1"), turns("F2")[0].held(updated), *turns("F2")[1:]]
+    with (
+        ModelServer(script, default="Nothing is left to be said.") as server,
+        Terminal(one.home, root, server, session_id=session, env=BARE) as terminal,
+    ):
+        terminal.submit("begin")
+        server.wait_for_requests(3, deadline_s=60)
+        release(market, "ralphloop", "99.0.0")
+        plugin_command(one.home, root, "marketplace", "update", NAME)
+        plugin_command(one.home, root, "update", f"ralphloop@{NAME}")
+        updated.set()
+        terminal.wait_for("F2 is done.")
+        terminal.wait_for("2/3 done")
+    fresh = installed(one.home, root)["ralphloop"]
+    assert fresh["version"] == "99.0.0"
+    assert Path(fresh["installPath"]) != old
+    outside.ralphloop("resume")
+    with ModelServer(turns("F3")) as server:
+        run = run_print(one.home, root, "go on", server, args=("--resume", session), env=BARE)
+    (loaded,) = [
+        plugin for plugin in run.of_type("system", "init")[0]["plugins"] if plugin["name"] == "ralphloop"
+    ]
+    assert loaded["path"] == fresh["installPath"]
+    assert (outside.loop["state"], outside.loop["outcome"]) == ("ended", "complete")
+    assert outside.errors() == ""
 
 
 @pytest.mark.parametrize("place", ["."] + [f"plugins/{plugin}" for plugin in PLUGINS])

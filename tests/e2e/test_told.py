@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 from e2e.told import is_part, is_shown
+from unit.domain.cases import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("shown", "output"),
     [
         ("2/3 done\n", "2/3 done\n"),
@@ -26,7 +25,7 @@ def test_what_varies_and_what_is_left_out_is_passed_over(shown: str, output: str
     assert is_shown(shown, output)
 
 
-@pytest.mark.parametrize(
+@each(
     ("shown", "output"),
     [
         ("2/3 done\n", "1/3 done\n"),

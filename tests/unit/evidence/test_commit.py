@@ -183,7 +183,7 @@ def test_a_repository_without_a_commit_will_do(tmp_path):
 
 
 def test_git_that_takes_too_long_is_ended_with_all_that_it_started(repository):
-    git = Git(str(repository.root), repository.env, budget_s=1.0)
+    git = Git(str(repository.root), repository.env, budget_s=2.0)
     mark = repository.root / "pid"
     begun = time.monotonic()
     with pytest.raises(SlowError):

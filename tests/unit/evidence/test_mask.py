@@ -125,9 +125,9 @@ def test_what_follows_a_mention_of_private_keys_can_be_read() -> None:
     "text", ["A" * 70_000, ("A" * 64 + "\n") * 1100, "-----BEGIN PRIVATE KEY-----\n" * 2400]
 )
 def test_no_text_takes_long(text: str) -> None:
-    began = time.monotonic()
+    began = time.process_time()
     mask(text, ["AAAAAAAA"])
-    assert time.monotonic() - began < 10
+    assert time.process_time() - began < 10
 
 
 @each(
@@ -179,6 +179,6 @@ def test_a_secret_is_known_however_it_is_spelt() -> None:
 
 
 def test_many_ends_of_keys_take_no_longer_than_their_length() -> None:
-    began = time.monotonic()
+    began = time.process_time()
     mask("-----END PRIVATE KEY-----\n" * 75_000, [])
-    assert time.monotonic() - began < 20
+    assert time.process_time() - began < 20

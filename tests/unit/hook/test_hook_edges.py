@@ -27,7 +27,7 @@ from ralphloop.engine.spending import fullness
 from ralphloop.hook import main, permit
 from ralphloop.hook.statusline import how_to_go_on
 from unit.domain.cases import each
-from unit.hook import transcripts
+from unit.engine import transcripts
 
 APPROVE = "/ralphloop:approve"
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import select
 import subprocess
-import time
 
+from fakes.patience import eventually
 from ralphloop.runner.aside import Aside
 
 
@@ -31,10 +31,7 @@ def test_it_can_be_ended(tmp_path):
         return ""
 
     aside = Aside(work)
-    deadline = time.monotonic() + 30
-    while not (tmp_path / "pid").exists() or not (tmp_path / "pid").read_text():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    eventually((tmp_path / "pid").read_text)
     aside.end()
     aside.end()
     assert aside.handles() == []

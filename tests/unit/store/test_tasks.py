@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import threading
 import time
 
 import pytest
@@ -107,14 +106,12 @@ def test_a_list_that_is_gone_altogether_gives_no_work(project):
     assert (reading.work, reading.fault) == (None, tasks.GONE)
 
 
-def test_a_file_in_the_middle_of_a_write_is_waited_for(project):
+def test_a_file_in_the_middle_of_a_write_is_waited_for(project, monkeypatch):
     project.features({"id": "F1"})
     loop, state = project.loop(), a_state()
     project.write("feature_list.json", '{"features": [{"id"')
-    timer = threading.Timer(0.15, lambda: project.features({"id": "F1"}, {"id": "F2"}))
-    timer.start()
+    monkeypatch.setattr(tasks.time, "sleep", lambda _: project.features({"id": "F1"}, {"id": "F2"}))
     reading = tasks.read_work(loop, state, now=time.time())
-    timer.join()
     assert (reading.work.total, reading.fault, reading.content) == (2, "", "")
 
 

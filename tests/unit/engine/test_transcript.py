@@ -12,7 +12,7 @@ import pytest
 from ralphloop.domain.model import CAPPED, FAILED, INTERRUPTED, RATE_LIMITED
 from ralphloop.engine import history, transcript
 from unit.domain.cases import each
-from unit.hook.transcripts import (
+from unit.engine.transcripts import (
     CAP,
     INTERRUPT,
     INTERRUPT_IN_TOOL,

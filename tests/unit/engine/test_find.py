@@ -15,7 +15,7 @@ from ralphloop.store import arming, files
 from ralphloop.store.shelf import ARMED, OWNED, Shelf
 from ralphloop.tasklists.source import Source
 from unit.domain.cases import each
-from unit.hook.transcripts import INTERRUPT, NOW, THEN, asked, said, tool
+from unit.engine.transcripts import INTERRUPT, NOW, THEN, asked, said, tool
 
 STATE = ".ralph-state.json"
 
