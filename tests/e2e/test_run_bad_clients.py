@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import time
@@ -98,12 +99,13 @@ def test_a_second_interrupt_kills_at_once(client_home, project):
 
 
 def test_a_killed_supervisor_takes_along_a_client_that_will_not_end(client_home, project):
+    """The detached run had told which process to look for."""
     put_in_place_of_the_client(client_home, STUBBORN)
     with running(client_home, project(list_of({})), []) as stage:
-        process = stage.start("--detach")
-        process.communicate(timeout=60)
+        told = json.loads(stage.run("--detach", "--json").stdout)
         eventually(lambda: stage.pids("claude"))
         (supervisor,) = stage.pids("supervise")
+        assert (told["name"], told["process"]) == ("demo", supervisor)
         began = time.monotonic()
         os.kill(supervisor, signal.SIGKILL)
         eventually(lambda: not stage.processes(), deadline_s=20)
