@@ -10,6 +10,8 @@ CLAUDE := .cache/claude/node_modules/.ralphloop-$(CLAUDE_VERSION)
 # What takes long or needs more than Python and git; the markers are told in pyproject.toml.
 SLOW := client or slow or browser or services
 PYTEST := $(BIN)/pytest -n 2 --dist worksteal
+# Rewriting the tests takes longer than importing them: whatever the caller's shell says, it is kept.
+export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: help demo test test-slow lint unit e2e bench conformance fuzz soak coverage mutate audit figures clean
 

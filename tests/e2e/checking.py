@@ -81,7 +81,7 @@ class Asked:
         self._master, slave = pty.openpty()
         self._said = b""
         self._process = subprocess.Popen(
-            [sys.executable, "-c", TAKE_TERMINAL, *project.argv(*words)],
+            [sys.executable, "-I", "-S", "-c", TAKE_TERMINAL, *project.argv(*words)],
             env=project.env({"TERM": "xterm", **(env or {})}),
             cwd=project.root,
             stdin=slave,

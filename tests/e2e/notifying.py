@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
@@ -58,25 +59,25 @@ def hook(
 
 
 def at_work(project: Project) -> list[int]:
-    """The processes that run with this project's home, or were forked for it: what a finished command or hook
-    has left."""
-    mark = f"\0HOME={project.home}\0".encode()
+    """The processes that run with this project's home, or are about to: what a finished command or hook has
+    left."""
     found = []
     for path in Path("/proc").glob("[0-9]*"):
-        try:
-            is_of_it = mark in b"\0" + (path / "environ").read_bytes() or _is_forked(path, project)
-        except OSError:
-            continue
-        if is_of_it:
-            found.append(int(path.name))
+        with contextlib.suppress(OSError):
+            if _is_of(project, path):
+                found.append(int(path.name))
     return found
 
 
-def _is_forked(path: Path, project: Project) -> bool:
-    """Whether the warm interpreter forked it, whose environment it shows until it runs something else."""
-    if os.fsencode(warm.SERVER) not in (path / "cmdline").read_bytes().split(b"\0"):
-        return False
-    return Path(os.readlink(path / "cwd")).is_relative_to(project.folder)
+def _is_of(project: Project, path: Path) -> bool:
+    """One that the warm interpreter forked shows that one's environment until it runs a program, and none at
+    all while it begins to; where it is stays the same."""
+    words = (path / "cmdline").read_bytes().split(b"\0")  # read first: it may run a program in between
+    environment = (path / "environ").read_bytes()
+    if f"HOME={project.home}".encode() in environment.split(b"\0"):
+        return True
+    is_between = not environment or words == [b""] or os.fsencode(warm.SERVER) in words
+    return is_between and Path(os.readlink(path / "cwd")).is_relative_to(project.folder)
 
 
 def _is_quiet(project: Project) -> bool:

@@ -74,7 +74,7 @@ class CommandScreen:
         self._set_size(columns, rows)
         self.modes_before = self._modes_left = self.modes()
         self.process = subprocess.Popen(
-            [sys.executable, "-I", "-c", _TAKE, *argv],
+            [sys.executable, "-I", "-S", "-c", _TAKE, *argv],
             cwd=cwd,
             env={**env, "TERM": term},
             stdin=self._slave,

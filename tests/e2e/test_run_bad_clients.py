@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import time
@@ -23,6 +24,12 @@ TELLING = """
 trap 'echo INT >> "$HOME/heard"' INT
 trap 'echo TERM >> "$HOME/heard"' TERM
 while :; do sleep 1; done
+"""
+GARBAGE = """
+cd "$HOME"
+[ -e line ] && exec tail -f /dev/null
+[ -e lines ] && { touch line; exec cat /dev/zero; }
+touch lines; exec yes garbage
 """
 
 
@@ -98,12 +105,13 @@ def test_a_second_interrupt_kills_at_once(client_home, project):
 
 
 def test_a_killed_supervisor_takes_along_a_client_that_will_not_end(client_home, project):
+    """The detached run had told which process to look for."""
     put_in_place_of_the_client(client_home, STUBBORN)
     with running(client_home, project(list_of({})), []) as stage:
-        process = stage.start("--detach")
-        process.communicate(timeout=60)
+        told = json.loads(stage.run("--detach", "--json").stdout)
         eventually(lambda: stage.pids("claude"))
         (supervisor,) = stage.pids("supervise")
+        assert (told["name"], told["process"]) == ("demo", supervisor)
         began = time.monotonic()
         os.kill(supervisor, signal.SIGKILL)
         eventually(lambda: not stage.processes(), deadline_s=20)
@@ -111,9 +119,8 @@ def test_a_killed_supervisor_takes_along_a_client_that_will_not_end(client_home,
 
 
 def test_garbage_without_end_is_no_sign_of_life(client_home, project):
-    """Lines without end at first, then one line without end."""
-    again = '[ -e "$HOME/tried" ] && exec cat /dev/zero; touch "$HOME/tried"; exec yes garbage'
-    put_in_place_of_the_client(client_home, f"echo 'cannot find my words' >&2; {again}")
+    """Lines without end at first, then one line without end, then nothing."""
+    put_in_place_of_the_client(client_home, f"echo 'cannot find my words' >&2; {GARBAGE}")
     with running(client_home, project(list_of({})), []) as stage:
         process = stage.start("--idle-timeout", "2s")
         (supervisor,) = eventually(lambda: stage.pids("supervise"))
@@ -129,5 +136,6 @@ def test_garbage_without_end_is_no_sign_of_life(client_home, project):
     assert stage.ending == ("ended", "failed")
     assert "silent for too long: cannot find my words" in stage.loop["detail"]
     assert len(stage.events("session")) == 5
+    assert (client_home.path / "line").exists()
     assert 10 < most < 150
     print(f"the supervisor had {most:.0f} MB at most")

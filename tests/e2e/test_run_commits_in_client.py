@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import os
+import signal
+
 import pytest
 
 from e2e.conftest import git
 from e2e.looping import bash, feature_turns
 from e2e.running import list_of, running, task_in
-from ralphloop.testing.reply import fail, text
+from fakes.patience import eventually
+from ralphloop.testing.reply import fail
 
 pytestmark = [pytest.mark.client, pytest.mark.timeout(180)]
 
-PROVEN = ({"verify": "test -f made-1"}, {"verify": "test -f made-2"})
+PROVEN = tuple({"verify": f"test -f made-{number}"} for number in (1, 2, 3))
 
 
 def with_author(root):
@@ -26,22 +30,40 @@ def log(root, branch: str) -> list[list[str]]:
     return [git(root, "show", "--format=%s", "--name-only", one).split("\n\n", 1) for one in commits]
 
 
-@pytest.mark.parametrize("batch", ["1", "0"])
-def test_each_proven_task_is_one_commit_with_its_evidence(client_home, project, batch):
-    root = with_author(project(list_of(*PROVEN)))
-    with running(client_home, root, feature_turns(1, 2)) as stage:
-        done = stage.run("--commit", "--branch", "overnight", "--batch", batch)
-    assert done.code == 0, done.stderr
+def are_one_commit_each(stage, root, count: int) -> None:
+    """Of the proven tasks, each with its own file and its evidence, on a branch that begins at `main`."""
     commits = log(root, "overnight")
-    assert [subject for subject, _ in commits] == ["F1: Make file 1", "F2: Make file 2"]
-    assert ["made-1" in files for _, files in commits] == [True, False]
-    assert ["made-2" in files for _, files in commits] == [False, True]
+    numbers = range(1, count + 1)
+    assert [subject for subject, _ in commits] == [f"F{number}: Make file {number}" for number in numbers]
+    for number in numbers:
+        held = [f"made-{number}" in files.split() for _, files in commits]
+        assert held == [number == other for other in numbers], commits
     told = git(root, "log", "-1", "--format=%(trailers:key=Ralphloop-Evidence,valueonly)", "overnight")
-    evidence = stage.command("evidence", "F2").stdout
+    evidence = stage.command("evidence", f"F{count}").stdout
     assert told.strip()
     assert told.strip().split(",")[0] in evidence
-    assert git(root, "rev-parse", "main") == git(root, "rev-parse", "overnight~2")
+    assert git(root, "rev-parse", "main") == git(root, "rev-parse", f"overnight~{count}")
     assert "ralphloop commits" in str(stage.server.main_requests[0].body["messages"])
+
+
+def test_each_proven_task_is_one_commit_with_its_evidence(client_home, project):
+    root = with_author(project(list_of(*PROVEN[:2])))
+    with running(client_home, root, feature_turns(1, 2)) as stage:
+        done = stage.run("--commit", "--branch", "overnight", "--batch", "1")
+        assert done.code == 0, done.stderr
+        are_one_commit_each(stage, root, 2)
+
+
+def test_tasks_of_one_long_session_are_too_and_a_crash_of_the_client_changes_nothing(client_home, project):
+    root = with_author(project(list_of(*PROVEN)))
+    crash = bash("touch half-done; kill -9 $CLAUDE_PID")
+    with running(client_home, root, [*feature_turns(1, 2), crash, *feature_turns(3, 3)]) as stage:
+        done = stage.run("--commit", "--branch", "overnight", "--batch", "0")
+        assert done.code == 0, done.stderr
+        are_one_commit_each(stage, root, 3)
+    assert git(root, "status", "--porcelain") == ""
+    assert stage.events("session_end")[0]["signal"] == signal.SIGKILL
+    assert stage.loop["attempts"] == {"F3": 1}
 
 
 def test_a_dirty_tree_is_refused_by_name_and_nothing_is_armed(client_home, project):
@@ -65,31 +87,35 @@ def test_the_branch_is_not_switched_without_consent(client_home, project):
     assert git(root, "branch", "--show-current").strip() == "main"
 
 
-def test_a_loop_that_goes_on_keeps_its_branch(client_home, project):
-    root = with_author(project(list_of(*PROVEN)))
-    turns, mended = iter(feature_turns(1, 2)), []
+def test_a_loop_that_goes_on_keeps_its_branch_and_commits_its_own_files_only(client_home, project):
+    """The person's file is refused by name; what a killed run has left is the loop's own."""
+    root = with_author(project(list_of(*PROVEN[:2])))
+    work, mood = iter(feature_turns(1, 2)), ["fails"]
 
     def answer(request):
-        return next(turns) if mended or task_in(request) == "F1" else fail(404, "no such model")
+        if task_in(request) == "F1" or mood[-1] == "works":
+            return next(work)
+        return bash("touch half; tail -f /dev/null") if mood[-1] == "hangs" else fail(404, "no such model")
 
     with running(client_home, root, answer) as stage:
         assert stage.run("--branch", "overnight").code == 15
-        mended.append(True)
         other = stage.run("--branch", "elsewhere")
         assert other.code == 1
         assert "commits on overnight" in other.stderr
+        (root / ".env").write_text("KEY=1")
+        refused = stage.run()
+        assert refused.code == 1
+        assert ".env" in refused.stderr
+        (root / ".env").unlink()
+
+        mood.append("hangs")
+        process = stage.start()
+        eventually((root / "half").exists, deadline_s=60)
+        for pid in [*stage.pids("supervise"), process.pid]:
+            os.kill(pid, signal.SIGKILL)
+        process.communicate(timeout=30)
+        eventually(lambda: not stage.processes())
+        mood.append("works")
         assert stage.run().code == 0
     assert [subject for subject, _ in log(root, "overnight")] == ["F1: Make file 1", "F2: Make file 2"]
-
-
-def test_a_run_that_was_cut_short_goes_on_committing(client_home, project):
-    root = with_author(project(list_of(*PROVEN)))
-    turns = [
-        bash("touch made-1 half; ralphloop done F1"),
-        text("One."),
-        bash("touch half-two; kill -9 $CLAUDE_PID"),
-    ]
-    with running(client_home, root, [*turns, *feature_turns(2, 2)]) as stage:
-        assert stage.run("--commit").code == 0
-    assert [subject for subject, _ in log(root, "main")] == ["F1: Make file 1", "F2: Make file 2"]
-    assert git(root, "status", "--porcelain") == ""
+    assert git(root, "show", "--format=", "--name-only", "overnight").count("half") == 1

@@ -43,7 +43,7 @@ def test_a_hang_up_lets_it_run_on(client_home, project):
     held = Held()
     with running(client_home, project(list_of({})), held.answer) as stage:
         process = stage.start()
-        stage.server.wait_for_requests(1)
+        stage.server.wait_for_requests(1, deadline_s=60)
         process.send_signal(signal.SIGHUP)
         stdout, _ = process.communicate(timeout=60)
         assert process.returncode == 0
@@ -54,8 +54,8 @@ def test_a_hang_up_lets_it_run_on(client_home, project):
 def test_a_terminal_that_is_closed_lets_it_run_on(client_home, project):
     held = Held()
     with running(client_home, project(list_of({})), held.answer) as stage, in_a_terminal(stage) as screen:
-        stage.server.wait_for_requests(1)
-        screen.wait_for("q quit")
+        stage.server.wait_for_requests(1, deadline_s=60)
+        screen.wait_for("q quit", deadline_s=60)
         screen.hang_up()
         screen.process.wait(60)
         held.completes(stage)
@@ -64,9 +64,10 @@ def test_a_terminal_that_is_closed_lets_it_run_on(client_home, project):
 def test_a_terminal_that_is_left_with_q_lets_it_run_on(client_home, project):
     held = Held()
     with running(client_home, project(list_of({})), held.answer) as stage, in_a_terminal(stage) as screen:
-        stage.server.wait_for_requests(1)
-        screen.wait_for("q quit")
+        stage.server.wait_for_requests(1, deadline_s=60)
+        screen.wait_for("q quit", deadline_s=60)
+        screen.wait_for("at hand: F1", deadline_s=60)
         screen.type("q")
         assert screen.exit_code(60) == 0
-        assert "goes on without you" in screen.text()
+        assert "demo goes on without you" in screen.text()
         held.completes(stage)

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 CONFTEST = Path(__file__).parents[1] / "conftest.py"
+WORKER = ("-n", "1")
+SKIP = "pytest.skip('Claude Code is not installed')"
 CASES = """
 import pytest
 
@@ -31,9 +33,15 @@ def suite(folder: Path, first: str = "pass", *words: str, **env: str) -> subproc
     temporary = folder / "tmp"
     temporary.mkdir(exist_ok=True)
     return subprocess.run(
-        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-q", *words],
+        [sys.executable, "-m", "pytest", "-p", "xdist", "-p", "no:cacheprovider", "-q", *words],
         cwd=folder,
-        env={"PATH": os.defpath, "HOME": str(folder), "TMPDIR": str(temporary), **env},
+        env={
+            "PATH": os.defpath,
+            "HOME": str(folder),
+            "TMPDIR": str(temporary),
+            "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+            **env,
+        },
         capture_output=True,
         text=True,
         timeout=100,
@@ -64,25 +72,22 @@ def test_it_runs_where_there_is_none(tmp_path: Path) -> None:
     assert "2 passed" in done.stdout
 
 
-@pytest.mark.parametrize("words", [(), ("-n", "1")], ids=["here", "in a worker"])
-def test_a_client_that_had_to_be_there_and_was_not_is_a_failure(
-    tmp_path: Path, words: tuple[str, ...]
-) -> None:
-    skip = "pytest.skip('Claude Code is not installed')"
-    assert suite(tmp_path, skip, *words).returncode == 0
-    done = suite(tmp_path, skip, *words, RALPHLOOP_REQUIRE_CLIENT="1")
-    assert done.returncode == 1, done.stdout
-    assert "1 failed, 1 passed" in done.stdout
-    assert "this was skipped" in done.stdout
-    assert "Claude Code is not installed" in done.stdout
+@pytest.mark.slow
+def test_a_client_that_was_not_there_is_no_failure_unless_it_had_to_be(tmp_path: Path) -> None:
+    assert suite(tmp_path, SKIP).returncode == 0
+    for words in ((), WORKER):
+        done = suite(tmp_path, SKIP, *words, RALPHLOOP_REQUIRE_CLIENT="1")
+        assert done.returncode == 1, done.stdout
+        assert "1 failed, 1 passed" in done.stdout, words
+        assert "this was skipped" in done.stdout, words
+        assert "Claude Code is not installed" in done.stdout, words
 
 
-@pytest.mark.parametrize("words", [(), ("-n", "1")], ids=["here", "in a worker"])
-def test_a_run_without_any_test_in_the_client_is_a_failure_where_it_had_to_be(
-    tmp_path: Path, words: tuple[str, ...]
-) -> None:
-    done = suite(tmp_path, "pass", *words, RALPHLOOP_REQUIRE_CLIENT="1")
-    assert done.returncode == 0, done.stdout
-    done = suite(tmp_path, "pass", *words, "-m", "not client", RALPHLOOP_REQUIRE_CLIENT="1")
-    assert done.returncode == 1, done.stdout
-    assert "no test ran the client" in done.stdout
+@pytest.mark.slow
+def test_nor_is_a_run_without_any_test_in_the_client(tmp_path: Path) -> None:
+    for words in ((), WORKER):
+        done = suite(tmp_path, "pass", *words, RALPHLOOP_REQUIRE_CLIENT="1")
+        assert done.returncode == 0, done.stdout
+        done = suite(tmp_path, "pass", *words, "-m", "not client", RALPHLOOP_REQUIRE_CLIENT="1")
+        assert done.returncode == 1, done.stdout
+        assert "no test ran the client" in done.stdout, words

@@ -7,13 +7,12 @@ import json
 import os
 import shlex
 import subprocess
-import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from hook.harness import FOLDERS, OWN_FILES, PATH, POINTERS, LoopProject, feature, loop_files, spec_state
+from hook.harness import FOLDERS, OWN_FILES, POINTERS, LoopProject, feature, loop_files, spec_state
 from hook.lines import tool_line, user_line
 from ralphloop.evidence.approval import digest
 from ralphloop.store import approvals
@@ -106,21 +105,6 @@ def needs_approval(project: LoopProject, *commands: str) -> None:
     if commands:
         assert f"/ralphloop:approve {digest(commands)}" in answer.message
     assert outcome(project) == "needs_approval"
-
-
-def cli(
-    project: LoopProject, *words: str, env: Mapping[str, str] | None = None, cwd: Path | None = None
-) -> subprocess.CompletedProcess[str]:
-    """The command line in a terminal of the person's own, unless the environment says otherwise."""
-    return subprocess.run(
-        [sys.executable, "-m", "ralphloop", *words],
-        env={"PATH": PATH, "HOME": str(project.home), "LANG": "C.UTF-8", **(env or {})},
-        cwd=cwd or project.root,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
 
 
 @contextlib.contextmanager

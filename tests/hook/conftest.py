@@ -27,6 +27,12 @@ def project(tmp_path: Path) -> ProjectFactory:
     return build
 
 
+@pytest.fixture
+def as_registered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every run is one of the registered command: shell, guard, launcher and an interpreter of its own."""
+    monkeypatch.setattr(LoopProject, "is_registered", True)
+
+
 @pytest.fixture(params=LAYOUTS)
 def any_project(request: pytest.FixtureRequest, project: ProjectFactory) -> LoopProject:
     """A project of each layout in turn, with three open tasks and no loop."""
@@ -38,6 +44,12 @@ def armed(any_project: LoopProject) -> LoopProject:
     """A project of each layout in turn, whose loop the session owns."""
     any_project.arm()
     return any_project
+
+
+@pytest.fixture
+def unarmed(project: ProjectFactory) -> LoopProject:
+    """A list of features and no loop."""
+    return project("features")
 
 
 @pytest.fixture

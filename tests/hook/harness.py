@@ -1,4 +1,4 @@
-"""A scratch project whose stops go through the very command that a plugin registers."""
+"""A scratch project whose stops go through what a plugin registers: its command, or the words in it."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import json
 import os
+import re
 import subprocess
 import sys
 import uuid
@@ -14,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from fakes import warm
 from hook.lines import text_line, tool_line, user_line
 from ralphloop.engine import find
 from ralphloop.hook.answer import stop
@@ -37,6 +39,8 @@ PYTHON_FOLDER = os.path.dirname(os.path.realpath(sys.executable))
 PATH = os.pathsep.join([PYTHON_FOLDER, "/usr/bin", "/bin"])
 OWNER = "0f6b1f5e-8f0a-4c62-9c1e-000000000001"
 OTHER = "0f6b1f5e-8f0a-4c62-9c1e-000000000002"
+
+Running = subprocess.Popen[bytes] | warm.Process
 
 
 def feature_list(*features: Mapping[str, Any]) -> str:
@@ -134,6 +138,8 @@ class Answer:
 
 class LoopProject:
     """A project in a folder with spaces in its name, a home of its own, and one session's transcript."""
+
+    is_registered = False  # whether every run is one of the registered command
 
     def __init__(self, base: Path, layout: str, files: Mapping[str, str] | None = None) -> None:
         self.base = base.resolve()
@@ -325,11 +331,18 @@ class LoopProject:
         if event in ("Stop", "SubagentStop"):
             payload["effort"] = {"level": "medium"}
             payload["stop_hook_active"] = self.stops > 1
-            payload["last_assistant_message"] = f"Turn {self.stops} is over: {uuid.uuid4()}"
+            # Its first sign is none that a hook would wait for in the transcript.
+            payload["last_assistant_message"] = f"… turn {self.stops} is over: {uuid.uuid4()}"
             payload["background_tasks"] = []
             payload["session_crons"] = []
         payload.update(fields)
         return {key: value for key, value in payload.items() if value is not ...}
+
+    def words(self, event: str, *, registration: str | None = None) -> list[str]:
+        """What the guard passes on to the hook that the command starts."""
+        command = self.command(event, registration=registration)
+        said = [re.search(rf"\brl_{name}=([\w-]+)", command) for name in ("as", "layouts", "on")]
+        return [found[1] for found in said if found]
 
     def start(
         self,
@@ -339,7 +352,8 @@ class LoopProject:
         registration: str | None = None,
         cwd: Path | None = None,
         argv: Iterable[str] | None = None,
-    ) -> subprocess.Popen[bytes]:
+    ) -> Running:
+        """The registered command, or another one, as a process under way."""
         process = subprocess.Popen(
             list(argv or [self.shell, "-c", self.command(event, registration=registration)]),
             cwd=cwd or self.root,
@@ -348,6 +362,22 @@ class LoopProject:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
         )
+        return self._give(process, data)
+
+    def fork(
+        self,
+        data: bytes,
+        *,
+        event: str = "Stop",
+        registration: str | None = None,
+        cwd: Path | None = None,
+    ) -> Running:
+        """The hook under way with the words that the command passes on, in a warm interpreter."""
+        words = self.words(event, registration=registration)
+        process = warm.start(words, env=self.env(), cwd=cwd or self.root, program=warm.HOOK)
+        return self._give(process, data)
+
+    def _give(self, process: Running, data: bytes) -> Running:
         assert process.stdin is not None
         with contextlib.suppress(BrokenPipeError):
             process.stdin.write(data)
@@ -356,20 +386,33 @@ class LoopProject:
         process.stdin = None
         return process
 
-    def finish(self, process: subprocess.Popen[bytes], *, may_report: bool = False) -> Answer:
+    def finish(self, process: Running, *, may_report: bool = False) -> Answer:
         out, err = process.communicate(timeout=60)
+        assert process.returncode is not None
         errors = self.state_home / "errors.log"
         assert may_report or not errors.exists(), errors.read_text()
         return Answer(process.returncode, out, err.decode("utf-8", "replace"))
 
-    def finish_quietly(self, process: subprocess.Popen[bytes]) -> None:
+    def finish_quietly(self, process: Running) -> None:
         """Wait for a run whose answer nobody reads."""
         _, err = process.communicate(timeout=60)
         assert process.returncode == 0
         assert b"Traceback" not in err
 
-    def run(self, data: bytes, **options: Any) -> Answer:
-        return self.finish(self.start(data, **options))
+    def run(
+        self,
+        data: bytes,
+        *,
+        event: str = "Stop",
+        registration: str | None = None,
+        cwd: Path | None = None,
+        argv: Iterable[str] | None = None,
+    ) -> Answer:
+        """What the hook answers: forked, unless it is the command that is tried."""
+        if argv or self.is_registered:
+            process = self.start(data, event=event, registration=registration, cwd=cwd, argv=argv)
+            return self.finish(process)
+        return self.finish(self.fork(data, event=event, registration=registration, cwd=cwd))
 
     def send(self, event: str, *, registration: str | None = None, cwd: Path | None = None,
              **fields: Any) -> Answer:  # fmt: skip

@@ -11,10 +11,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from fakes import warm
+from fakes.patience import eventually
 from hook.conftest import ProjectFactory
-from hook.harness import FOLDERS, OWN_FILES, PATH, POINTERS, LoopProject, feature, spec_state
+from hook.harness import FOLDERS, OWN_FILES, PATH, POINTERS, Answer, LoopProject, feature, spec_state
+from hook.lines import text_line, tool_line
 
 LIST = OWN_FILES["features"]
+WAITS = "touch begun; while [ ! -f go ]; do sleep 0.1; done"
 
 
 def listed(
@@ -100,6 +104,20 @@ def lines_of(path: Path) -> list[str]:
     return path.read_text().splitlines() if path.exists() else []
 
 
+class Slow:
+    """A stop whose check runs until it is let go."""
+
+    def __init__(self, found: LoopProject) -> None:
+        self.found = found
+        found.add_lines(tool_line("Bash", {}), text_line("Done."))
+        self.process = found.start(json.dumps(found.payload()).encode())
+        eventually((found.root / "begun").exists)
+
+    def let_go(self) -> Answer:
+        self.found.write({"go": ""})
+        return self.found.finish(self.process)
+
+
 def cli_argv(*words: str) -> list[str]:
     return [sys.executable, "-m", "ralphloop", *words]
 
@@ -116,12 +134,5 @@ def cli(
     stdin: str = "",
 ) -> subprocess.CompletedProcess[str]:
     """The command line in a terminal of the person's own, unless the environment says otherwise."""
-    return subprocess.run(
-        cli_argv(*words),
-        env=cli_env(found, env),
-        cwd=cwd or found.root,
-        input=stdin,
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
+    ended = warm.run(words, env=cli_env(found, env), cwd=cwd or found.root, stdin=stdin.encode())
+    return subprocess.CompletedProcess(words, ended.code, ended.stdout.decode(), ended.stderr.decode())

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import ralphloop
+from fakes import warm
 from hook.harness import LoopProject
 from hook.proven import cli
 from ralphloop.agents.claude import statusline_command
@@ -36,18 +38,38 @@ def payload(found: LoopProject, **fields: Any) -> dict[str, Any]:
     return {key: value for key, value in said.items() if value is not ...}
 
 
-def printed(found: LoopProject, data: bytes, *, start_in: Path | None = None, command: str = COMMAND) -> str:
-    """What the registered command prints: one line or nothing, without a word of trouble."""
-    process = found.start(data, argv=["/bin/sh", "-c", command], cwd=start_in)
-    out, err = process.communicate(timeout=60)
-    assert (process.returncode, err) == (0, b"")
+def printed(
+    found: LoopProject,
+    data: bytes,
+    *,
+    start_in: Path | None = None,
+    command: str = COMMAND,
+    real: bool = False,
+) -> str:
+    """What the registered command prints: one line or nothing, without a word of trouble. Only the `real` one
+    goes through a shell and the guard."""
+    if real:
+        process = found.start(data, argv=["/bin/sh", "-c", command], cwd=start_in)
+        said = process.communicate(timeout=60)
+        ended = warm.Ended(process.wait(), *said)
+    else:
+        place = start_in or found.root
+        ended = warm.run(words_of(command), env=found.env(), cwd=place, stdin=data, program=warm.HOOK)
+    assert (ended.code, ended.stderr) == (0, b"")
     assert not (found.state_home / "errors.log").exists()
-    assert out.count(b"\n") == bool(out)
-    return out.decode().removesuffix("\n")
+    assert ended.stdout.count(b"\n") == bool(ended.stdout)
+    return ended.stdout.decode().removesuffix("\n")
 
 
-def shown(found: LoopProject, *, start_in: Path | None = None, **fields: Any) -> str:
-    return printed(found, json.dumps(payload(found, **fields)).encode(), start_in=start_in)
+def words_of(command: str) -> list[str]:
+    """What the guard passes on: who is registered, and the layouts."""
+    said = re.search(r"\brl_as=(\S+) rl_layouts='([\w ]+)'", command)
+    assert said is not None, command
+    return [said[1], *said[2].split()]
+
+
+def shown(found: LoopProject, *, start_in: Path | None = None, real: bool = False, **fields: Any) -> str:
+    return printed(found, json.dumps(payload(found, **fields)).encode(), start_in=start_in, real=real)
 
 
 def bare(found: LoopProject, **fields: Any) -> list[str]:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 
-from hook.attack import checked_files, cli, commands_run, leaving, mark, outcome
+from hook.attack import checked_files, commands_run, leaving, mark, outcome
 from hook.conftest import ProjectFactory
 from hook.harness import OTHER, SEQUENTIAL, LoopProject
+from hook.proven import cli
 from ralphloop.agents.presence import AGENT_TOOLS
 from ralphloop.evidence import protect
 
@@ -45,38 +48,36 @@ def is_refused(found: LoopProject, *words: str, env: dict[str, str]) -> str:
     before = found.digest()
     done = cli(found, *words, env=env)
     assert (done.returncode, done.stdout) == (1, ""), done
-    assert done.stderr.startswith("ralphloop: ")
-    assert done.stderr.count("\n") == 1
-    assert found.digest() == before
-    assert not mark(found).exists()
+    assert done.stderr.startswith("ralphloop: "), done
+    assert done.stderr.count("\n") == 1, done
+    assert found.digest() == before, done
+    assert not mark(found).exists(), done
     return done.stderr
 
 
-@pytest.mark.parametrize("words", SHORT_WAYS, ids=" ".join)
-def test_the_agents_short_ways_are_refused(unapproved: LoopProject, words: tuple[str, ...]) -> None:
-    told = is_refused(unapproved, *words, env=INSIDE)
-    assert "the person's to decide, and this runs inside Claude Code" in told
+def test_the_agents_short_ways_are_refused(unapproved: LoopProject) -> None:
+    for words in SHORT_WAYS:
+        told = is_refused(unapproved, *words, env=INSIDE)
+        assert "the person's to decide, and this runs inside Claude Code" in told, words
 
 
-@pytest.mark.parametrize("variable", AGENT_TOOLS)
-def test_every_client_is_known_by_its_variable(unapproved: LoopProject, variable: str) -> None:
-    told = is_refused(unapproved, "approve", "--yes", env={variable: "1"})
-    assert f"this runs inside {AGENT_TOOLS[variable]}" in told
+def test_every_client_is_known_by_its_variable(unapproved: LoopProject) -> None:
+    for variable, client in AGENT_TOOLS.items():
+        told = is_refused(unapproved, "approve", "--yes", env={variable: "1"})
+        assert f"this runs inside {client}" in told, variable
 
 
-@pytest.mark.parametrize("variable", ["CLAUDECODE", "AI_AGENT", "GEMINI_CLI"])
-@pytest.mark.parametrize("words", [("start", "--yes"), ("start",), ("start", "demo", "--yes", "--json")])
-def test_a_start_by_the_agent_approves_nothing(
-    project: ProjectFactory, variable: str, words: tuple[str, ...]
-) -> None:
+def test_a_start_by_the_agent_approves_nothing(project: ProjectFactory) -> None:
     found = project("features")
     found.write(checked_files("features", leaving(mark(found))))
     before = found.digest()
-    done = cli(found, *words, env={variable: "1"})
-    assert done.returncode == 1
-    assert done.stderr.count("\n") == 1
-    assert found.digest() == before
-    assert not found.runs()
+    starts = [("start", "--yes"), ("start",), ("start", "demo", "--yes", "--json")]
+    for variable, words in itertools.product(["CLAUDECODE", "AI_AGENT", "GEMINI_CLI"], starts):
+        done = cli(found, *words, env={variable: "1"})
+        assert done.returncode == 1, (variable, words)
+        assert done.stderr.count("\n") == 1, (variable, done.stderr)
+        assert found.digest() == before, (variable, words)
+        assert not found.runs()
 
 
 def test_a_start_by_the_agent_without_approval_runs_nothing(project: ProjectFactory) -> None:

@@ -53,54 +53,45 @@ def listed(level: str, command: str) -> dict[str, str]:
     return {**checked_files("features"), OWN_FILES["features"]: text}
 
 
-@pytest.mark.parametrize(("level", "change"), CASES)
-def test_a_command_changed_since_its_approval_does_not_run(
-    project: ProjectFactory, level: str, change: str
-) -> None:
-    found = project("features")
-    approved, changed = approved_and_changed(found, change)
-    found.write(listed(level, approved))
-    found.approve()
-    found.write(listed(level, changed))
-    started_without_approval(found)
-    needs_approval(found)
-    assert not mark(found).exists()
+def test_a_command_changed_since_its_approval_does_not_run(project: ProjectFactory) -> None:
+    for level, change in CASES:
+        found = project("features")
+        approved, changed = approved_and_changed(found, change)
+        found.write(listed(level, approved))
+        found.approve()
+        found.write(listed(level, changed))
+        started_without_approval(found)
+        needs_approval(found)
+        assert not mark(found).exists(), (level, change)
 
 
-@pytest.mark.parametrize(("level", "change"), CASES)
-def test_a_command_changed_in_a_running_loop_is_put_back(
-    project: ProjectFactory, level: str, change: str
-) -> None:
-    found = project("features")
-    approved, changed = approved_and_changed(found, change)
-    texts = [
-        checked_list(text) if level == "task" else checked_list(verify=text) for text in (approved, changed)
-    ]
-    found.write({**checked_files("features"), OWN_FILES["features"]: texts[0]})
-    found.arm()
-    found.own.write_text(texts[1])
-    found.close(1)
-    answer = found.turn()
-    assert "The criteria were pinned at the start and are back" in answer.message
-    assert commands_run(found) == [approved]
-    assert changed not in json.dumps(json.loads(found.own.read_text()))
-    assert [path.name for path in found.rejected()]
+def test_a_command_changed_in_a_running_loop_is_put_back(project: ProjectFactory) -> None:
+    for level, change in CASES:
+        found = project("features")
+        approved, changed = approved_and_changed(found, change)
+        found.write(listed(level, approved))
+        found.arm()
+        found.own.write_text(listed(level, changed)[OWN_FILES["features"]])
+        found.close(1)
+        answer = found.turn()
+        assert "The criteria were pinned at the start and are back" in answer.message, (level, change)
+        assert commands_run(found) == [approved], (level, change)
+        assert changed not in json.dumps(json.loads(found.own.read_text())), (level, change)
+        assert [path.name for path in found.rejected()], (level, change)
 
 
 @pytest.mark.parametrize("layout", SEQUENTIAL)
-@pytest.mark.parametrize("change", [change for change in CHANGES if change != "a space before"])
-def test_a_command_changed_in_tasks_md_does_not_run(
-    project: ProjectFactory, layout: str, change: str
-) -> None:
-    found = project(layout)
-    approved, changed = approved_and_changed(found, change)
-    found.write(checked_files(layout, approved))
-    found.approve()
-    found.write(checked_files(layout, changed))
-    started_without_approval(found)
-    assert found.turn().blocks
-    assert not mark(found).exists()
-    assert found.the_loop().load_ledger().tasks["1.1"]["state"] == "unverified"
+def test_a_command_changed_in_tasks_md_does_not_run(project: ProjectFactory, layout: str) -> None:
+    for change in [change for change in CHANGES if change != "a space before"]:
+        found = project(layout)
+        approved, changed = approved_and_changed(found, change)
+        found.write(checked_files(layout, approved))
+        found.approve()
+        found.write(checked_files(layout, changed))
+        started_without_approval(found)
+        assert found.turn().blocks, change
+        assert not mark(found).exists(), change
+        assert found.the_loop().load_ledger().tasks["1.1"]["state"] == "unverified", change
 
 
 @pytest.mark.parametrize("layout", SEQUENTIAL)

@@ -11,7 +11,6 @@ import pytest
 from hook.attack import (
     asked_with_its_prompt,
     checked_files,
-    cli,
     commands_run,
     leaving,
     mark,
@@ -21,6 +20,7 @@ from hook.attack import (
 )
 from hook.conftest import ProjectFactory
 from hook.harness import LAYOUTS, SEQUENTIAL, LoopProject
+from hook.proven import cli
 
 CHECK = "sh check.sh"
 

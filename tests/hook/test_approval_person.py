@@ -9,7 +9,6 @@ import pytest
 from hook.attack import (
     checked_files,
     checked_list,
-    cli,
     commands_run,
     leaving,
     mark,
@@ -20,6 +19,7 @@ from hook.attack import (
 )
 from hook.conftest import ProjectFactory
 from hook.harness import OTHER, OWN_FILES, LoopProject
+from hook.proven import cli
 from ralphloop.agents.presence import AGENT_TOOLS
 from ralphloop.evidence.approval import digest
 
@@ -106,39 +106,25 @@ def test_typed_approval_is_heard_after_the_loop_has_ended(waiting: LoopProject) 
     assert waiting.turn().silent
 
 
-@pytest.mark.parametrize(
-    "typed",
-    [
-        "/ralphloop:approve",
-        "/ralphloop:approve 000000000000",
-        "/ralphloop:approve {almost}",
-        "/ralphloop:approve {upper}",
-        "/ralphloop:approve yes",
-        "/ralphloop:approve --yes",
-        "/ralphloop:approve {first}",
-        "/ralphloop:approve\n\n",
-    ],
-)
-def test_a_wrong_or_missing_digest_approves_nothing_and_says_what_waits(
-    waiting: LoopProject, typed: str
-) -> None:
+def test_a_wrong_or_missing_digest_approves_nothing_and_says_what_waits(waiting: LoopProject) -> None:
     whole = right(waiting)
-    said = typed.format(almost=whole[:-1], upper=whole.upper() + "A", first=digest(["true"]))
-    told = type_in(waiting, said)
-    assert f"demo waits for: `{leaving(mark(waiting))}`; `true`." in told
-    assert f"`/ralphloop:approve {whole}` allows that." in told
-    still_waits(waiting)
+    wrong = ("000000000000", whole[:-1], whole.upper() + "A", "yes", "--yes", digest(["true"]))
+    for words in (*(f" {word}" for word in wrong), "", "\n\n"):
+        told = type_in(waiting, f"/ralphloop:approve{words}")
+        assert f"demo waits for: `{leaving(mark(waiting))}`; `true`." in told, words
+        assert f"`/ralphloop:approve {whole}` allows that." in told, words
+        still_waits(waiting)
 
 
-@pytest.mark.parametrize(
-    "typed",
-    ["please /ralphloop:approve {right}", "/ralphloop:approve{right}", "/approve {right}", "{right}",
-     "> /ralphloop:approve {right}", "`/ralphloop:approve {right}`"],
-)  # fmt: skip
-def test_words_that_are_not_the_command_approve_nothing(waiting: LoopProject, typed: str) -> None:
-    type_in(waiting, typed.format(right=right(waiting)))
-    assert outcome(waiting) == "needs_approval"
-    still_waits(waiting)
+def test_words_that_are_not_the_command_approve_nothing(waiting: LoopProject) -> None:
+    command = f"/ralphloop:approve {right(waiting)}"
+    for typed in (
+        f"please {command}", command.replace(" ", ""), command.replace("ralphloop:", ""), right(waiting),
+        f"> {command}", f"`{command}`",
+    ):  # fmt: skip
+        type_in(waiting, typed)
+        assert outcome(waiting) == "needs_approval", typed
+        still_waits(waiting)
 
 
 def test_a_digest_of_commands_that_changed_since_approves_nothing(waiting: LoopProject) -> None:
@@ -216,13 +202,11 @@ def test_a_client_that_the_person_started_types_for_the_person(waiting: LoopProj
     goes_on(waiting)
 
 
-@pytest.mark.parametrize("pid", ["", "0", "-1", "x", "99999999"])
-def test_without_a_client_to_look_at_a_session_without_a_person_types_nothing(
-    waiting: LoopProject, pid: str
-) -> None:
-    waiting.extra_env.update(CLAUDECODE="1", CLAUDE_PID=pid, CLAUDE_CODE_SESSION_ATTENDED="0")
-    type_in(waiting, f"/ralphloop:approve {right(waiting)}")
-    still_waits(waiting)
+def test_without_a_client_to_look_at_a_session_without_a_person_types_nothing(waiting: LoopProject) -> None:
+    for pid in ("", "0", "-1", "x", "99999999"):
+        waiting.extra_env.update(CLAUDECODE="1", CLAUDE_PID=pid, CLAUDE_CODE_SESSION_ATTENDED="0")
+        type_in(waiting, f"/ralphloop:approve {right(waiting)}")
+        still_waits(waiting)
 
 
 def test_every_variable_of_a_client_has_a_name_for_it() -> None:

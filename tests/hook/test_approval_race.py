@@ -16,7 +16,6 @@ from hook import flipper
 from hook.attack import (
     checked_files,
     checked_list,
-    cli,
     commands_run,
     leaving,
     mark,
@@ -26,6 +25,7 @@ from hook.attack import (
 from hook.conftest import ProjectFactory
 from hook.harness import FOLDERS, LoopProject
 from hook.lines import tool_line
+from hook.proven import cli
 from ralphloop.store import arming
 
 STOPS = rounds(25, soak=200)
@@ -51,7 +51,7 @@ def stop_often(found: LoopProject, *spares: Path, target: Path) -> None:
         for _ in range(STOPS):
             found.add_lines(tool_line("Bash", {"command": "true"}))
             data = json.dumps(found.payload()).encode()
-            found.finish(found.start(data), may_report=True)
+            found.finish(found.fork(data), may_report=True)
             go_on(found)
             assert not mark(found).exists()
 
@@ -85,6 +85,7 @@ def spare_link(found: LoopProject, target: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_a_list_flipped_to_a_hostile_command_never_runs_it(project: ProjectFactory) -> None:
     found = project("features")
     found.write(checked_files("features", good(found)))
@@ -99,6 +100,7 @@ def test_a_list_flipped_to_a_hostile_command_never_runs_it(project: ProjectFacto
     assert found.rejected()  # and the hostile one was seen
 
 
+@pytest.mark.slow
 def test_a_list_flipped_to_one_with_an_added_hostile_task_never_runs_it(project: ProjectFactory) -> None:
     found = project("features")
     found.write(checked_files("features", good(found)))
@@ -113,6 +115,7 @@ def test_a_list_flipped_to_one_with_an_added_hostile_task_never_runs_it(project:
     assert set(commands_run(found)) == {good(found)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("where", ["inside", "outside"])
 def test_a_list_flipped_to_a_link_never_runs_what_it_leads_to(project: ProjectFactory, where: str) -> None:
     found = project("features")
@@ -130,6 +133,7 @@ def test_a_list_flipped_to_a_link_never_runs_what_it_leads_to(project: ProjectFa
     assert set(commands_run(found)) <= {good(found)}
 
 
+@pytest.mark.slow
 def test_a_tasks_file_flipped_to_a_hostile_command_never_runs_it(project: ProjectFactory) -> None:
     found = project("specum")
     found.write(checked_files("specum", good(found)))
@@ -145,6 +149,7 @@ def test_a_tasks_file_flipped_to_a_hostile_command_never_runs_it(project: Projec
     assert found.the_loop().load_ledger().tasks["1.1"].get("state") not in ("proven", "unverified")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words", [("done", "F1"), ("verify", "F1"), ("verify", "--all"), ("approve", "--show")]
 )

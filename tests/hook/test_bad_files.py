@@ -58,7 +58,7 @@ HARMS: dict[str, Harm] = {
 def run_all(projects: list[LoopProject]) -> None:
     """Two rounds of stops, all projects at once because a file that does not parse is waited for."""
     for _ in range(2):
-        running = [(found, found.start(json.dumps(found.payload()).encode())) for found in projects]
+        running = [(found, found.fork(json.dumps(found.payload()).encode())) for found in projects]
         for found, process in running:
             assert found.finish(process).stderr == ""
 
@@ -124,6 +124,7 @@ def test_damaged_pointers_and_settings_are_harmless(project: ProjectFactory) -> 
 NOWHERE = ["../../outside", "/etc", "..", ".", "./", "a\nb", "\0", "x" * 5000, "$(touch ran)"]
 
 
+@pytest.mark.usefixtures("as_registered")
 @pytest.mark.parametrize("layout", SEQUENTIAL)
 def test_a_pointer_that_leads_nowhere_good_is_silent(project: ProjectFactory, layout: str) -> None:
     found = project(layout)
@@ -132,7 +133,7 @@ def test_a_pointer_that_leads_nowhere_good_is_silent(project: ProjectFactory, la
         (found.root / POINTERS[layout]).write_text(text)
         before = found.digest()
         assert found.stop().silent, text
-        assert found.digest() == before
+        assert found.digest() == before, text
 
 
 @pytest.mark.parametrize("text", ['{"features": [{"id": "X", "passes": false}]}', "precious, not JSON"])
@@ -188,12 +189,12 @@ def test_a_link_inside_the_project_is_written_through(project: ProjectFactory) -
 # Writes that fail
 
 
-def test_a_run_folder_that_cannot_be_written_lets_the_stop_through(armed: LoopProject) -> None:
-    armed.turn()
-    folder = armed.run_folder
-    folder.rename(armed.base / "moved")
+def test_a_run_folder_that_cannot_be_written_lets_the_stop_through(features: LoopProject) -> None:
+    features.turn()
+    folder = features.run_folder
+    folder.rename(features.base / "moved")
     folder.write_text("in the way")
-    answer = armed.turn()
+    answer = features.turn()
     assert not answer.blocks
     assert "cannot write" in answer.message
     assert folder.read_text() == "in the way"
@@ -209,62 +210,59 @@ def test_a_claim_that_cannot_be_written_lets_the_stop_through(project: ProjectFa
         assert "cannot write" in answer.message
 
 
-def test_a_state_directory_that_cannot_be_written_lets_the_stop_through(any_project: LoopProject) -> None:
-    any_project.write_by_tool(text='{"passes": true}')
-    any_project.state_home.parent.mkdir(parents=True)
-    any_project.state_home.write_text("in the way")
-    answer = any_project.stop()
+def test_a_state_directory_that_cannot_be_written_lets_the_stop_through(unarmed: LoopProject) -> None:
+    unarmed.write_by_tool(text='{"passes": true}')
+    unarmed.state_home.parent.mkdir(parents=True)
+    unarmed.state_home.write_text("in the way")
+    answer = unarmed.stop()
     assert not answer.blocks
     assert "cannot write" in answer.message
 
 
-def test_a_lost_run_folder_is_made_again(armed: LoopProject) -> None:
-    armed.turn()
-    shutil.rmtree(armed.root / ".ralph" / "run")
-    assert armed.turn().blocks
-    assert armed.loop()["iteration"] == 3
+def test_a_lost_run_folder_is_made_again(features: LoopProject) -> None:
+    features.turn()
+    shutil.rmtree(features.root / ".ralph" / "run")
+    assert features.turn().blocks
+    assert features.loop()["iteration"] == 3
 
 
-def test_a_damaged_arming_record_is_nobodys(armed: LoopProject) -> None:
-    armed.turn()
-    (record,) = armed.state_home.rglob("owned/*.json")
+def test_a_damaged_arming_record_is_nobodys(features: LoopProject) -> None:
+    features.turn()
+    (record,) = features.state_home.rglob("owned/*.json")
     odd = record.read_text().replace('"paths": {', '"paths": 3, "x": {')
     for text in ("", "{", "[]", "{}", '{"id": 3}', odd):
         record.write_text(text)
-        before = armed.digest(armed.root)
-        assert armed.stop().silent
-        assert armed.digest(armed.root) == before
+        before = features.digest(features.root)
+        assert features.stop().silent, text
+        assert features.digest(features.root) == before, text
 
 
 def test_damaged_machine_files_beside_the_loop_are_harmless(armed: LoopProject) -> None:
     armed.turn()
     for name in ("ledger.json", "cursor.json", "journal.jsonl", "hook.log"):
         (armed.run_folder / name).write_bytes(b"\xff{")
-        assert armed.turn().blocks
+        assert armed.turn().blocks, name
 
 
-@pytest.mark.parametrize(
-    "fields",
-    [
-        {"taskIndex": "a[$(touch ran)]", "totalTasks": "$(touch ran)"},
-        {"taskIndex": -5, "totalTasks": 10**12, "globalIteration": "9"},
-        {"taskIndex": [], "totalTasks": {}, "taskIteration": None, "maxGlobalIterations": True},
-        {"taskIndex": 1.5, "globalIteration": -3, "maxTaskIterations": "x", "phase": "execution"},
-        {"epicName": "../../../outside", "quickMode": "yes", "awaitingApproval": "no"},
-    ],
-)
+ODD_FIELDS: list[dict[str, object]] = [
+    {"taskIndex": "a[$(touch ran)]", "totalTasks": "$(touch ran)"},
+    {"taskIndex": -5, "totalTasks": 10**12, "globalIteration": "9"},
+    {"taskIndex": [], "totalTasks": {}, "taskIteration": None, "maxGlobalIterations": True},
+    {"taskIndex": 1.5, "globalIteration": -3, "maxTaskIterations": "x", "phase": "execution"},
+    {"epicName": "../../../outside", "quickMode": "yes", "awaitingApproval": "no"},
+]
+
+
 @pytest.mark.parametrize("with_boxes", [True, False])
-def test_state_fields_of_the_wrong_kind_are_harmless(
-    project: ProjectFactory, fields: dict[str, object], with_boxes: bool
-) -> None:
-    for layout in SEQUENTIAL:
+def test_state_fields_of_the_wrong_kind_are_harmless(project: ProjectFactory, with_boxes: bool) -> None:
+    for layout, fields in itertools.product(SEQUENTIAL, ODD_FIELDS):
         found = project(layout, loop_files(layout, **fields))
         if not with_boxes:
             (found.folder / "tasks.md").unlink()
         found.arm()
         found.turn()
         found.turn()
-        assert not list(found.base.rglob("ran"))
+        assert not list(found.base.rglob("ran")), (layout, fields)
 
 
 def test_a_list_of_the_wrong_shape_is_corrupt_not_fatal(project: ProjectFactory) -> None:
@@ -283,19 +281,22 @@ def grow(path: Path) -> None:
     os.truncate(path, 300 * 1024 * 1024)
 
 
+LOG_HARMS: dict[str, Harm] = {
+    "folder": make_directory,
+    "pipe": make_pipe,
+    "dangling link": HARMS["dangling link"],
+    "link to itself": HARMS["link to itself"],
+    "300 MB": grow,
+}
+
+
 @pytest.mark.parametrize("name", ["journal.jsonl", "hook.log"])
-@pytest.mark.parametrize(
-    "harm",
-    [make_directory, make_pipe, HARMS["dangling link"], HARMS["link to itself"], grow],
-    ids=["folder", "pipe", "dangling link", "link to itself", "300 MB"],
-)
-def test_an_agent_that_spoils_a_log_does_not_get_out_of_its_loop(
-    project: ProjectFactory, harm: Harm, name: str
-) -> None:
+def test_an_agent_that_spoils_a_log_does_not_get_out_of_its_loop(project: ProjectFactory, name: str) -> None:
     found = project("features")
-    found.arm()
+    found.arm(max_iterations=99)
     assert found.turn().blocks
-    harm(found.run_folder / name)
-    assert found.turn().blocks
-    assert found.turn().blocks
-    assert (found.run_folder / name).is_file()
+    for kind, harm in LOG_HARMS.items():
+        harm(found.run_folder / name)
+        assert found.turn().blocks, kind
+        assert found.turn().blocks, kind
+        assert (found.run_folder / name).is_file(), kind

@@ -32,32 +32,33 @@ def one(project: ProjectFactory, *features: dict[str, Any]) -> LoopProject:
     return found
 
 
-@pytest.mark.parametrize("name", sorted(TEXTS))
-def test_any_text_of_a_feature_is_harmless(project: ProjectFactory, name: str) -> None:
-    text = TEXTS[name]
-    odd = feature("A", description=text, steps=[text] * 3, verify=text, notes=text)
-    found = one(project, odd, feature("B"))
-    answer = found.turn(text)
-    assert answer.blocks
-    assert len(answer.reason) < 10_000
-    assert len(answer.message) < 500
-    assert "done A`" in answer.reason
-    assert not list(found.base.rglob("ran"))
+def test_any_text_of_a_feature_is_harmless(project: ProjectFactory) -> None:
+    for name, text in TEXTS.items():
+        odd = feature("A", description=text, steps=[text] * 3, verify=text, notes=text)
+        found = one(project, odd, feature("B"))
+        answer = found.turn(text)
+        assert answer.blocks, name
+        assert len(answer.reason) < 10_000, name
+        assert len(answer.message) < 500, name
+        assert "done A`" in answer.reason, name
+        assert not list(found.base.rglob("ran")), name
 
 
-@pytest.mark.parametrize("task", IDS, ids=[ascii(task)[:20] for task in IDS])
-def test_any_id_of_a_feature_is_harmless(project: ProjectFactory, task: str) -> None:
-    found = one(project, feature(task), feature("B"))
-    before = set(found.base.rglob("*"))
-    answer = found.turn()
-    assert answer.blocks
-    assert len(answer.message.splitlines()) == 1
-    assert len(answer.message) < 500
-    assert found.loop()["current"] == task
-    new = set(found.base.rglob("*")) - before - {found.transcript, *found.transcript.parents}
-    assert all(found.run_folder in path.parents or found.state_home in path.parents for path in new)
-    found.own.write_text(feature_list(feature(task, passes=True), feature("B", passes=True)))
-    assert "complete" in found.turn().message
+def test_any_id_of_a_feature_is_harmless(project: ProjectFactory) -> None:
+    for task in IDS:
+        name = ascii(task)[:20]
+        found = one(project, feature(task), feature("B"))
+        before = set(found.base.rglob("*"))
+        answer = found.turn()
+        assert answer.blocks, name
+        assert len(answer.message.splitlines()) == 1, name
+        assert len(answer.message) < 500, name
+        assert found.loop()["current"] == task, name
+        new = set(found.base.rglob("*")) - before - {found.transcript, *found.transcript.parents}
+        ours = [path for path in new if {found.run_folder, found.state_home} & {*path.parents}]
+        assert new == set(ours), name
+        found.own.write_text(feature_list(feature(task, passes=True), feature("B", passes=True)))
+        assert "complete" in found.turn().message, name
 
 
 def test_any_id_that_waits_is_named_shortly(project: ProjectFactory) -> None:
@@ -79,18 +80,17 @@ def test_ids_that_are_numbers_or_missing_get_their_place(project: ProjectFactory
     assert "next 3" in found.turn().message
 
 
-@pytest.mark.parametrize("name", sorted(set(TEXTS) - {"half a character", "newlines"}))
 @pytest.mark.parametrize("layout", ["specum", "speckit"])
-def test_any_text_of_a_box_is_harmless(project: ProjectFactory, layout: str, name: str) -> None:
-    found = project(layout)
-    text = TEXTS[name]
-    (found.folder / "tasks.md").write_text(boxes(text, "second") + f"  - **Verify**: `{text}`\n")
-    found.arm()
-    answer = found.turn()
-    assert answer.blocks
-    assert "1.1" in answer.reason
-    assert "done 1.1`" in answer.reason
-    assert not list(found.base.rglob("ran"))
+def test_any_text_of_a_box_is_harmless(project: ProjectFactory, layout: str) -> None:
+    for name in sorted(set(TEXTS) - {"half a character", "newlines"}):
+        found, text = project(layout), TEXTS[name]
+        (found.folder / "tasks.md").write_text(boxes(text, "second") + f"  - **Verify**: `{text}`\n")
+        found.arm()
+        answer = found.turn()
+        assert answer.blocks, name
+        assert "1.1" in answer.reason, name
+        assert "done 1.1`" in answer.reason, name
+        assert not list(found.base.rglob("ran")), name
 
 
 def test_bytes_that_are_no_text_survive(project: ProjectFactory) -> None:

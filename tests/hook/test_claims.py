@@ -36,13 +36,20 @@ KINDS = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_claimed_by_a_tool_call_that_wrote_the_state(project: ProjectFactory, kind: str) -> None:
-    for layout in ("features", "specum"):
+@pytest.mark.parametrize("layout", ["features", "specum"])
+def test_claimed_by_a_tool_call_that_wrote_the_state(project: ProjectFactory, layout: str) -> None:
+    for kind in KINDS:
         found = project(layout)
         found.add_lines(user_line("go"), tool_line(kind.split()[0], call_for(found, kind)), text_line("ok"))
-        assert found.stop().blocks, layout
-        assert found.loop()["owner"] == OWNER
+        assert found.stop().blocks, kind
+        assert found.loop()["owner"] == OWNER, kind
+
+
+def test_claimed_although_the_last_reply_never_reaches_the_transcript(unarmed: LoopProject) -> None:
+    """It is waited for, and not for long."""
+    unarmed.add_lines(user_line("go"), tool_line("Write", call_for(unarmed, "Write")))
+    assert unarmed.stop(last_assistant_message="Nobody has written this down.").blocks
+    assert unarmed.loop()["owner"] == OWNER
 
 
 def test_claimed_by_a_tool_call_of_a_subagent(any_project: LoopProject) -> None:
@@ -120,27 +127,27 @@ def test_a_planned_list_without_a_passed_task_is_not_claimed(project: ProjectFac
     assert found.stop().silent
 
 
-def test_not_claimed_while_another_hook_drives(any_project: LoopProject) -> None:
-    any_project.add_lines(user_line("go"), tool_line("Write", call_for(any_project, "Write")))
-    before = any_project.digest()
-    assert any_project.stop(stop_hook_active=True).silent
-    assert any_project.digest() == before
-    assert any_project.stop(stop_hook_active=False).blocks
+def test_not_claimed_while_another_hook_drives(unarmed: LoopProject) -> None:
+    unarmed.add_lines(user_line("go"), tool_line("Write", call_for(unarmed, "Write")))
+    before = unarmed.digest()
+    assert unarmed.stop(stop_hook_active=True).silent
+    assert unarmed.digest() == before
+    assert unarmed.stop(stop_hook_active=False).blocks
 
 
-def test_not_claimed_by_the_file_of_another_session(any_project: LoopProject) -> None:
-    any_project.add_lines(
+def test_not_claimed_by_the_file_of_another_session(unarmed: LoopProject) -> None:
+    unarmed.add_lines(
         user_line("go"),
-        tool_line("Write", call_for(any_project, "Write")),
-        path=any_project.transcript_of(OTHER),
+        tool_line("Write", call_for(unarmed, "Write")),
+        path=unarmed.transcript_of(OTHER),
     )
-    any_project.add_lines(user_line("hello"), text_line("hi"))
-    assert any_project.stop().silent
+    unarmed.add_lines(user_line("hello"), text_line("hi"))
+    assert unarmed.stop().silent
 
 
-def test_not_claimed_without_a_transcript(any_project: LoopProject) -> None:
-    assert any_project.stop().silent
-    assert not any_project.runs()
+def test_not_claimed_without_a_transcript(unarmed: LoopProject) -> None:
+    assert unarmed.stop().silent
+    assert not unarmed.runs()
 
 
 def test_not_claimed_again_by_work_from_before_the_end(any_project: LoopProject) -> None:

@@ -26,30 +26,30 @@ TITLES = {
 }
 
 
-@pytest.mark.parametrize("title", TITLES.values(), ids=TITLES)
-def test_no_title_changes_what_is_committed(project: ProjectFactory, title):
-    found = driven(project, feature("F1", description=title, steps=[title]), feature("F2"))
-    turn(found, 1)
-    (only,) = commits(found)
-    assert (only.task, only.evidence) == ("F1", "none (unverified)")
-    assert len(only.subject) <= 72
-    assert only.subject.startswith("F1")
-    whole = git(found, "log", "-1", "--format=%B", only.sha)
-    assert not [ch for ch in whole if (ord(ch) < 32 and ch != "\n") or ch == "\u202e"]
-    assert git(found, "log", "-1", "--format=%s", only.sha + "~1") == "start"
-    turn(found)
-    assert len(commits(found)) == 1
+def test_no_title_changes_what_is_committed(project: ProjectFactory):
+    for kind, title in TITLES.items():
+        found = driven(project, feature("F1", description=title, steps=[title]), feature("F2"))
+        turn(found, 1)
+        (only,) = commits(found)
+        assert (only.task, only.evidence) == ("F1", "none (unverified)"), kind
+        assert len(only.subject) <= 72, kind
+        assert only.subject.startswith("F1"), kind
+        whole = git(found, "log", "-1", "--format=%B", only.sha)
+        assert not [ch for ch in whole if (ord(ch) < 32 and ch != "\n") or ch == "\u202e"], kind
+        assert git(found, "log", "-1", "--format=%s", only.sha + "~1") == "start", kind
+        turn(found)
+        assert len(commits(found)) == 1, kind
 
 
-@pytest.mark.parametrize("name", ["--amend", "a\nRalphloop-Task: F2", "x" * 10_000, "🚀", "a  b", "-m"])
-def test_no_id_changes_what_is_committed(project: ProjectFactory, name):
-    found = driven(project, feature(name), feature("F2"))
-    turn(found, 1)
-    (only,) = commits(found)
-    assert only.task != "F2"
-    assert len(only.subject) <= 72
-    turn(found)
-    assert len(commits(found)) == 1
+def test_no_id_changes_what_is_committed(project: ProjectFactory):
+    for name in ("--amend", "a\nRalphloop-Task: F2", "x" * 10_000, "🚀", "a  b", "-m"):
+        found = driven(project, feature(name), feature("F2"))
+        turn(found, 1)
+        (only,) = commits(found)
+        assert only.task != "F2", name
+        assert len(only.subject) <= 72, name
+        turn(found)
+        assert len(commits(found)) == 1, name
 
 
 def test_ids_that_look_alike_are_kept_apart(project: ProjectFactory):

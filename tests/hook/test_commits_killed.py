@@ -102,6 +102,7 @@ def unlock(found: LoopProject) -> None:
         (found.root / ".git" / name).unlink(missing_ok=True)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="needs /proc")
 @pytest.mark.parametrize("whole", [False, True], ids=["the hook", "all of its processes"])
 @pytest.mark.parametrize("moment", [await_index, await_commit, await_chance], ids=lambda one: one.__name__)

@@ -143,13 +143,13 @@ def test_a_restore_after_damage_does_not_use_up_the_one_after_a_loss(project: Pr
 
 
 @pytest.mark.parametrize("state", ["paused", "ended"])
-def test_a_paused_or_ended_loop_lets_every_stop_through_untouched(armed: LoopProject, state: str) -> None:
-    armed.turn()
-    armed.edit_loop(state=state, outcome="interrupted")
-    before = armed.digest(armed.root)
-    assert armed.stop().silent
+def test_a_paused_or_ended_loop_lets_every_stop_through_untouched(features: LoopProject, state: str) -> None:
+    features.turn()
+    features.edit_loop(state=state, outcome="interrupted")
+    before = features.digest(features.root)
+    assert features.stop().silent
     if state == "paused":
-        assert armed.digest(armed.root) == before
+        assert features.digest(features.root) == before
 
 
 @pytest.mark.parametrize("layout", SEQUENTIAL)
@@ -177,13 +177,13 @@ def test_an_interrupt_in_the_transcript_pauses_with_one_message(armed: LoopProje
     assert armed.turn().silent
 
 
-def test_an_interrupt_that_left_no_trace_shows_by_the_next_prompt(armed: LoopProject) -> None:
-    armed.turn()
-    armed.new_prompt()
-    answer = armed.turn()
+def test_an_interrupt_that_left_no_trace_shows_by_the_next_prompt(features: LoopProject) -> None:
+    features.turn()
+    features.new_prompt()
+    answer = features.turn()
     assert not answer.blocks
     assert "interrupted" in answer.message
-    assert armed.loop()["outcome"] == "interrupted"
+    assert features.loop()["outcome"] == "interrupted"
 
 
 def test_the_clients_cap_is_told_as_a_forced_end(armed: LoopProject) -> None:
@@ -220,74 +220,74 @@ def test_an_api_error_in_the_transcript_never_blocks(
     assert found.loop()["outcome"] == outcome
 
 
-def test_after_a_rate_limit_the_next_stop_goes_on(armed: LoopProject) -> None:
-    armed.turn()
-    armed.add_lines(error_line("API Error: 429 rate_limit_error"))
-    armed.new_prompt()
-    assert not armed.stop().blocks
-    armed.new_prompt()
-    assert armed.turn().blocks
-    assert armed.loop()["iteration"] == 3
+def test_after_a_rate_limit_the_next_stop_goes_on(features: LoopProject) -> None:
+    features.turn()
+    features.add_lines(error_line("API Error: 429 rate_limit_error"))
+    features.new_prompt()
+    assert not features.stop().blocks
+    features.new_prompt()
+    assert features.turn().blocks
+    assert features.loop()["iteration"] == 3
 
 
-def test_an_interrupt_from_before_the_start_does_not_count(any_project: LoopProject) -> None:
-    any_project.add_lines({**interrupt_line(), "timestamp": now_iso(-60)})
-    any_project.arm()
-    assert any_project.turn().blocks
+def test_an_interrupt_from_before_the_start_does_not_count(unarmed: LoopProject) -> None:
+    unarmed.add_lines({**interrupt_line(), "timestamp": now_iso(-60)})
+    unarmed.arm()
+    assert unarmed.turn().blocks
 
 
-def test_an_interrupt_that_a_stop_has_seen_does_not_count_again(armed: LoopProject) -> None:
-    armed.turn()
-    armed.add_lines(interrupt_line())
-    armed.new_prompt()
-    armed.turn()
-    armed.edit_loop(state="running", outcome=None)
-    assert armed.turn().blocks
+def test_an_interrupt_that_a_stop_has_seen_does_not_count_again(features: LoopProject) -> None:
+    features.turn()
+    features.add_lines(interrupt_line())
+    features.new_prompt()
+    features.turn()
+    features.edit_loop(state="running", outcome=None)
+    assert features.turn().blocks
 
 
 # 8. The session still works
 
 
 @pytest.mark.parametrize("kind", ["subagent", "workflow"])
-def test_a_running_subagent_or_workflow_means_waiting(armed: LoopProject, kind: str) -> None:
-    armed.turn()
+def test_a_running_subagent_or_workflow_means_waiting(features: LoopProject, kind: str) -> None:
+    features.turn()
     task = {"id": "b1", "type": kind, "status": "running", "description": "search"}
     for _ in range(5):
-        assert armed.mute_turn("Waiting.", background_tasks=[task]).silent
-    assert (armed.loop()["state"], armed.loop()["iteration"]) == ("waiting", 2)
-    armed.new_prompt()
-    assert armed.turn().blocks
-    assert armed.loop()["state"] == "running"
+        assert features.mute_turn("Waiting.", background_tasks=[task]).silent
+    assert (features.loop()["state"], features.loop()["iteration"]) == ("waiting", 2)
+    features.new_prompt()
+    assert features.turn().blocks
+    assert features.loop()["state"] == "running"
 
 
-def test_a_finished_subagent_does_not_hold_the_loop(armed: LoopProject) -> None:
+def test_a_finished_subagent_does_not_hold_the_loop(features: LoopProject) -> None:
     task = {"id": "b1", "type": "subagent", "status": "completed", "description": "search"}
-    assert armed.turn(background_tasks=[task]).blocks
+    assert features.turn(background_tasks=[task]).blocks
 
 
 @pytest.mark.parametrize("kind", ["shell", "monitor"])
-def test_a_running_shell_is_named_and_two_quiet_replies_then_wait(armed: LoopProject, kind: str) -> None:
+def test_a_running_shell_is_named_and_two_quiet_replies_then_wait(features: LoopProject, kind: str) -> None:
     task = {"id": "b1", "type": kind, "status": "running", "description": "npm run dev", "command": "npm"}
-    assert "npm run dev" in armed.turn(background_tasks=[task]).reason
-    first = armed.mute_turn(background_tasks=[task])
+    assert "npm run dev" in features.turn(background_tasks=[task]).reason
+    first = features.mute_turn(background_tasks=[task])
     assert first.blocks
     assert kind in first.reason
-    assert armed.mute_turn(background_tasks=[task]).silent
-    assert armed.loop()["state"] == "waiting"
-    assert armed.turn(background_tasks=[task], prompt_id="woken").blocks
+    assert features.mute_turn(background_tasks=[task]).silent
+    assert features.loop()["state"] == "waiting"
+    assert features.turn(background_tasks=[task], prompt_id="woken").blocks
 
 
-def test_a_scheduled_prompt_is_named(armed: LoopProject) -> None:
+def test_a_scheduled_prompt_is_named(features: LoopProject) -> None:
     cron = {"id": "030f55e9", "schedule": "37 19 * * *", "recurring": False, "prompt": "WAKE"}
-    assert "1 scheduled" in armed.turn(session_crons=[cron]).reason
-    armed.mute_turn(session_crons=[cron])
-    assert armed.mute_turn(session_crons=[cron]).silent
+    assert "1 scheduled" in features.turn(session_crons=[cron]).reason
+    features.mute_turn(session_crons=[cron])
+    assert features.mute_turn(session_crons=[cron]).silent
 
 
-def test_quiet_replies_without_background_work_do_not_wait(armed: LoopProject) -> None:
-    armed.turn()
-    assert armed.mute_turn().blocks
-    assert armed.mute_turn().blocks
+def test_quiet_replies_without_background_work_do_not_wait(features: LoopProject) -> None:
+    features.turn()
+    assert features.mute_turn().blocks
+    assert features.mute_turn().blocks
 
 
 # 9. Corrupt state
@@ -303,7 +303,7 @@ def test_a_corrupt_file_is_restored_and_kept(project: ProjectFactory) -> None:
         found.arm()
         _keep_copy(found)
         found.own.write_text(text)
-        stops.append((found, text, found.start(json.dumps(found.payload()).encode())))
+        stops.append((found, text, found.fork(json.dumps(found.payload()).encode())))
     for found, text, process in stops:
         answer = found.finish(process)
         assert answer.blocks, text
@@ -364,17 +364,17 @@ def test_a_repaired_file_goes_on(project: ProjectFactory) -> None:
     assert task_id(any_project.layout, 1) in answer.reason
 
 
-def test_a_corrupt_loop_json_is_restored_from_the_good_copy(armed: LoopProject) -> None:
-    place = armed.run_folder / "loop.json"
+def test_a_corrupt_loop_json_is_restored_from_the_good_copy(features: LoopProject) -> None:
+    place = features.run_folder / "loop.json"
     for count, text in enumerate(["", "{", "[]", '{"id": 3}', '{"state": "flying", "id": "x"}'], 2):
         place.write_text(text)
-        assert armed.turn().blocks, text
-        assert armed.loop()["iteration"] == count
+        assert features.turn().blocks, text
+        assert features.loop()["iteration"] == count
 
 
-def test_a_loop_json_without_any_good_copy_never_blocks(armed: LoopProject) -> None:
-    armed.turn()
-    kept = armed.kept("loop.json")
-    (armed.run_folder / "loop.json").write_text("{")
+def test_a_loop_json_without_any_good_copy_never_blocks(features: LoopProject) -> None:
+    features.turn()
+    kept = features.kept("loop.json")
+    (features.run_folder / "loop.json").write_text("{")
     kept.write_text("{")
-    assert armed.stop().silent
+    assert features.stop().silent

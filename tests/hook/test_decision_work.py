@@ -48,27 +48,25 @@ def test_all_tasks_complete_is_refused_with_the_open_ids(armed: LoopProject) -> 
     assert f"ALL_TASKS_COMPLETE is refused: 2 tasks are open: {ids}." in answer.reason
 
 
-@pytest.mark.parametrize(
-    "said",
-    [
-        "```\nALL_TASKS_COMPLETE\n```",
-        "```\nALL_TASKS_COMPLETE",
-        "~~~\nALL_TASKS_COMPLETE\n~~~",
-        "> ALL_TASKS_COMPLETE",
-        "`ALL_TASKS_COMPLETE`",
-        '"ALL_TASKS_COMPLETE"',
-        "I will say ALL_TASKS_COMPLETE",
-        "ALL_TASKS_COMPLETE\nbut not yet",
-        "    ALL_TASKS_COMPLETE",
-        "NOT_ALL_TASKS_COMPLETE",
-    ],
-)
-def test_all_tasks_complete_in_fence_quote_or_prose_is_ignored(project: ProjectFactory, said: str) -> None:
-    found = project("specum")
-    found.arm()
-    answer = found.turn(said)
-    assert answer.blocks
-    assert "refused" not in answer.reason
+PROSE = [
+    "```\nALL_TASKS_COMPLETE\n```",
+    "```\nALL_TASKS_COMPLETE",
+    "~~~\nALL_TASKS_COMPLETE\n~~~",
+    "> ALL_TASKS_COMPLETE",
+    "`ALL_TASKS_COMPLETE`",
+    '"ALL_TASKS_COMPLETE"',
+    "I will say ALL_TASKS_COMPLETE",
+    "ALL_TASKS_COMPLETE\nbut not yet",
+    "    ALL_TASKS_COMPLETE",
+    "NOT_ALL_TASKS_COMPLETE",
+]
+
+
+def test_all_tasks_complete_in_fence_quote_or_prose_is_ignored(spec: LoopProject) -> None:
+    for said in PROSE:
+        answer = spec.turn(said)
+        assert answer.blocks, said
+        assert "refused" not in answer.reason, said
 
 
 @pytest.mark.parametrize("text", ['{"features": []}', "[]"])
@@ -288,15 +286,15 @@ def test_eight_hours_of_running_end_the_loop(armed: LoopProject) -> None:
     assert armed.loop()["outcome"] == "limit"
 
 
-def test_a_clock_that_runs_backwards_takes_no_time_back(armed: LoopProject) -> None:
-    armed.turn()
-    armed.edit_loop(seen_at=time.time() + 5 * 3600, elapsed_s=7 * 3600.0)
-    assert armed.turn().blocks
-    assert armed.loop()["elapsed_s"] == 7 * 3600.0
-    armed.edit_loop(seen_at=time.time() - 3601)
-    armed.turn()
-    armed.turn()
-    assert armed.loop()["outcome"] == "limit"
+def test_a_clock_that_runs_backwards_takes_no_time_back(features: LoopProject) -> None:
+    features.turn()
+    features.edit_loop(seen_at=time.time() + 5 * 3600, elapsed_s=7 * 3600.0)
+    assert features.turn().blocks
+    assert features.loop()["elapsed_s"] == 7 * 3600.0
+    features.edit_loop(seen_at=time.time() - 3601)
+    features.turn()
+    features.turn()
+    assert features.loop()["outcome"] == "limit"
 
 
 # 14. The next task
@@ -354,12 +352,12 @@ def test_orphaned_notes_of_parallel_tasks_go_after_an_hour(project: ProjectFacto
     assert left == {".progress-task-2.md", "notes.md", ".progress.md"}
 
 
-def test_continue_with_context_sends_the_reason_once_as_context(any_project: LoopProject) -> None:
-    any_project.arm(continue_with="context")
-    answer = any_project.turn()
+def test_continue_with_context_sends_the_reason_once_as_context(unarmed: LoopProject) -> None:
+    unarmed.arm(continue_with="context")
+    answer = unarmed.turn()
     assert "decision" not in answer.said
     assert answer.said["hookSpecificOutput"]["hookEventName"] == "Stop"
-    assert task_id(any_project.layout, 1) in answer.context
+    assert task_id(unarmed.layout, 1) in answer.context
     assert answer.message
 
 

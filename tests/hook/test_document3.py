@@ -27,6 +27,7 @@ def kit(project: ProjectFactory) -> LoopProject:
     return found
 
 
+@pytest.mark.usefixtures("as_registered")
 def test_row_missing_jq_is_silent(kit: LoopProject) -> None:
     """Amended (`jq` does not apply): what the hook needs here is python3."""
     kit.extra_env["PATH"] = str(kit.base)
@@ -123,17 +124,20 @@ def test_row_race_a_state_in_the_middle_of_a_write_is_waited_for(
     assert "copy" not in answer["systemMessage"]
 
 
+@pytest.mark.usefixtures("as_registered")
 def test_row_race_a_fresh_state_costs_no_sleep(kit: LoopProject) -> None:
-    """Amended (race with a state write): the fastest of five stops right after a write is no second."""
-    took = []
-    for _ in range(5):
+    """Amended (race with a state write): of twelve stops right after a write one takes no second."""
+
+    def is_quick() -> bool:
         kit.edit_state(taskIteration=1)
         begun = time.monotonic()
         assert kit.turn().blocks
-        took.append(time.monotonic() - begun)
-    assert min(took) < 1.0
+        return time.monotonic() - begun < 1.0
+
+    assert any(is_quick() for _ in range(12))
 
 
+@pytest.mark.usefixtures("as_registered")
 def test_flow_reads_the_project_from_stdin(kit: LoopProject) -> None:
     kit.extra_env["CLAUDE_PROJECT_DIR"] = ""
     assert kit.turn(cwd=kit.folder).blocks

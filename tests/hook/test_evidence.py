@@ -54,28 +54,26 @@ BOX_TEXTS = {
 # A false claim
 
 
-@pytest.mark.parametrize("kind", FEATURE_TEXTS)
-def test_a_false_claim_is_turned_back_and_no_other_byte_changes(project: ProjectFactory, kind: str) -> None:
-    text = FEATURE_TEXTS[kind]
-    found = project("features", {LIST: text % "false"})
-    found.arm()
-    found.own.write_bytes((text % "true").encode())
-    assert "next F1" in found.turn().message
-    assert found.own.read_bytes() == (text % "false").encode()
-    assert found.rejected() == []
+def test_a_false_claim_is_turned_back_and_no_other_byte_changes(project: ProjectFactory) -> None:
+    for kind, text in FEATURE_TEXTS.items():
+        found = project("features", {LIST: text % "false"})
+        found.arm()
+        found.own.write_bytes((text % "true").encode())
+        assert "next F1" in found.turn().message, kind
+        assert found.own.read_bytes() == (text % "false").encode(), kind
+        assert found.rejected() == [], kind
 
 
 @pytest.mark.parametrize("layout", SEQUENTIAL)
-@pytest.mark.parametrize("kind", BOX_TEXTS)
 def test_a_box_that_was_checked_too_early_is_cleared_and_no_other_byte_changes(
-    project: ProjectFactory, kind: str, layout: str
+    project: ProjectFactory, layout: str
 ) -> None:
-    text = BOX_TEXTS[kind]
-    found = boxed(project, layout, text % " ")
-    list_file(found).write_bytes((text % "X").encode())
-    assert "Task 1/2" in found.turn().message
-    assert list_file(found).read_bytes() == (text % " ").encode()
-    assert found.rejected() == []
+    for kind, text in BOX_TEXTS.items():
+        found = boxed(project, layout, text % " ")
+        list_file(found).write_bytes((text % "X").encode())
+        assert "Task 1/2" in found.turn().message, kind
+        assert list_file(found).read_bytes() == (text % " ").encode(), kind
+        assert found.rejected() == [], kind
 
 
 @pytest.mark.parametrize("layout", SEQUENTIAL)
@@ -224,10 +222,10 @@ def test_a_command_that_several_claims_share_runs_once(project: ProjectFactory, 
     ]
 
 
-@every_layout
-def test_what_is_known_to_be_cheap_runs_first(project: ProjectFactory, layout: str) -> None:
+@pytest.mark.slow
+def test_what_is_known_to_be_cheap_runs_first(project: ProjectFactory) -> None:
     slow, unknown, fast = "sleep 2; exit 1", "exit 2", "exit 1"
-    found = checked(project, layout, slow, unknown, fast, "")
+    found = checked(project, "features", slow, unknown, fast, "")
     for numbers in ((1, 3), (1, 2, 3)):
         for number in numbers:
             found.close(number)
@@ -282,33 +280,31 @@ def test_a_loop_whose_checks_go_on_is_not_stalled(project: ProjectFactory) -> No
 # Which text of a tasks.md is a command
 
 
+ROWS = {
+    "- **Verify**: `{}`": True,
+    "**Verify:** `{}`": True,
+    "- _Verify_: ``{}``": True,
+    "Verify: `{}`": True,
+    "- **Verify**: {}": False,
+    "- **Verify**: run `{}`": False,
+    "- **Verify**: `{}` and look at it": False,
+    "- **Verify**: `{}` `true`": False,
+    "- **Verification**: `{}`": False,
+    "- **Do**: `{}`": False,
+    "- **Verify**: ```{}": False,
+}
+
+
 @pytest.mark.parametrize("layout", SEQUENTIAL)
-@pytest.mark.parametrize(
-    ("row", "runs"),
-    [
-        ("- **Verify**: `{}`", True),
-        ("**Verify:** `{}`", True),
-        ("- _Verify_: ``{}``", True),
-        ("Verify: `{}`", True),
-        ("- **Verify**: {}", False),
-        ("- **Verify**: run `{}`", False),
-        ("- **Verify**: `{}` and look at it", False),
-        ("- **Verify**: `{}` `true`", False),
-        ("- **Verification**: `{}`", False),
-        ("- **Do**: `{}`", False),
-        ("- **Verify**: ```{}", False),
-    ],
-)
-def test_only_fully_backticked_text_after_verify_is_run(
-    project: ProjectFactory, layout: str, row: str, runs: bool
-) -> None:
-    ran = project("features").base / "ran"
-    text = f"- [ ] 1.1 One\n  {row.format(adding_to(ran))}\n- [ ] 1.2 Two\n"
-    found = boxed(project, layout, text)
-    found.close(1)
-    assert found.turn().blocks
-    assert lines_of(ran) == ["ran"] * runs
-    assert known(found, "1.1")["state"] == ("proven" if runs else "unverified")
+def test_only_fully_backticked_text_after_verify_is_run(project: ProjectFactory, layout: str) -> None:
+    for row, runs in ROWS.items():
+        ran = project("features").base / "ran"
+        text = f"- [ ] 1.1 One\n  {row.format(adding_to(ran))}\n- [ ] 1.2 Two\n"
+        found = boxed(project, layout, text)
+        found.close(1)
+        assert found.turn().blocks, row
+        assert lines_of(ran) == ["ran"] * runs, row
+        assert known(found, "1.1")["state"] == ("proven" if runs else "unverified"), row
 
 
 # The final run

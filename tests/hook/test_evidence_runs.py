@@ -15,6 +15,8 @@ from hook.harness import LAYOUTS, OWNER, SEQUENTIAL, Answer, LoopProject, featur
 from hook.lines import text_line, tool_line
 from hook.proven import (
     LIST,
+    WAITS,
+    Slow,
     adding_to,
     checked,
     cli,
@@ -35,32 +37,26 @@ SECRET = "c0rrect-h0rse-battery"
 
 # Outside the lock
 
-WAITS = "touch begun; while [ ! -f go ]; do sleep 0.1; done"
 
-
-class Slow:
-    """A stop whose check runs until it is let go."""
-
-    def __init__(self, found: LoopProject) -> None:
-        self.found = found
-        found.add_lines(tool_line("Bash", {}), text_line("Done."))
-        self.process = found.start(json.dumps(found.payload()).encode())
-        wait_until((found.root / "begun").exists)
-
-    def let_go(self) -> Answer:
-        self.found.write({"go": ""})
-        return self.found.finish(self.process)
-
-
-@pytest.fixture(params=LAYOUTS)
-def slow(request: pytest.FixtureRequest, project: ProjectFactory) -> Iterator[Slow]:
-    found = checked(project, request.param, WAITS, "")
+def begin_slow(project: ProjectFactory, layout: str) -> Iterator[Slow]:
+    found = checked(project, layout, WAITS, "")
     found.close(1)
     running = Slow(found)
     yield running
     if running.process.poll() is None:
         running.process.kill()
         running.process.communicate()
+
+
+@pytest.fixture
+def slow(project: ProjectFactory) -> Iterator[Slow]:
+    yield from begin_slow(project, "features")
+
+
+@pytest.fixture(params=LAYOUTS)
+def any_slow(request: pytest.FixtureRequest, project: ProjectFactory) -> Iterator[Slow]:
+    """In each layout in turn."""
+    yield from begin_slow(project, request.param)
 
 
 def test_while_a_check_runs_a_person_can_look(slow: Slow) -> None:
@@ -85,20 +81,20 @@ def test_a_cancel_or_pause_during_a_check_holds_at_once_and_wins(
     assert is_closed(found, 1)
 
 
-def test_a_claim_made_while_a_check_runs_is_not_lost(slow: Slow) -> None:
-    found = slow.found
+def test_a_claim_made_while_a_check_runs_is_not_lost(any_slow: Slow) -> None:
+    found = any_slow.found
     second = task_id(found.layout, 2)
     assert cli(found, "done", second, env=AGENT).returncode == 0
-    assert not slow.let_go().blocks
+    assert not any_slow.let_go().blocks
     assert known(found, second)["state"] == "unverified"
     assert known(found, task_id(found.layout, 1))["state"] == "proven"
     assert found.loop()["outcome"] == "complete"
 
 
-def test_a_claim_taken_back_while_its_check_runs_is_not_proven(slow: Slow) -> None:
-    found = slow.found
+def test_a_claim_taken_back_while_its_check_runs_is_not_proven(any_slow: Slow) -> None:
+    found = any_slow.found
     found.close(1, done=False)
-    assert slow.let_go().blocks
+    assert any_slow.let_go().blocks
     assert "state" not in known(found, task_id(found.layout, 1))
     assert found.loop()["current"] == task_id(found.layout, 1)
 
@@ -113,11 +109,8 @@ def test_a_killed_stop_leaves_a_claim_that_the_next_one_checks(slow: Slow) -> No
     assert known(found, task_id(found.layout, 1))["state"] == "proven"
 
 
-@every_layout
-def test_stops_at_once_over_one_claim_refuse_it_and_lose_nothing(
-    project: ProjectFactory, layout: str
-) -> None:
-    found = checked(project, layout, "sleep 1; exit 1", "")
+def test_stops_at_once_over_one_claim_refuse_it_and_lose_nothing(project: ProjectFactory) -> None:
+    found = checked(project, "features", "sleep 1; exit 1", "")
     found.close(1)
     found.add_lines(tool_line("Bash", {}), text_line("Done."))
     running = [found.start(json.dumps(found.payload()).encode()) for _ in range(3)]
@@ -126,7 +119,7 @@ def test_stops_at_once_over_one_claim_refuse_it_and_lose_nothing(
     assert found.loop()["iteration"] == 4
     assert not is_closed(found, 1)
     assert len({record["id"] for record in evidence(found)}) == len(evidence(found)) > 0
-    assert (found.loop()["state"], found.loop()["current"]) == ("running", task_id(layout, 1))
+    assert (found.loop()["state"], found.loop()["current"]) == ("running", "F1")
 
 
 # What a check may do
@@ -148,28 +141,37 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize("kind", HOSTILE)
-def test_whatever_a_check_does_the_stop_is_answered_and_nothing_is_left(
-    project: ProjectFactory, kind: str
-) -> None:
-    found = listed(project, feature("F1", verify=HOSTILE[kind], timeout_s=4), feature("F2"))
-    found.close(1)
-    answer = found.turn()
-    assert answer.blocks
-    assert "The claim of task F1 is refused" in answer.reason
-    assert not set(map(chr, range(32))) - {"\n", "\t"} & set(answer.reason)
+ENDLESS = ("no heed to being asked to end", "a closed output and no end")
+
+
+def test_whatever_a_check_does_the_stop_is_answered_and_nothing_is_left(project: ProjectFactory) -> None:
+    """All at once: those without an end last until their time is over."""
+    running = {}
+    for kind, command in HOSTILE.items():
+        limit_s = 4 if kind in ENDLESS else 100
+        found = listed(project, feature("F1", verify=command, timeout_s=limit_s), feature("F2"))
+        found.close(1)
+        found.add_lines(tool_line("Bash", {}), text_line("Done."))
+        running[kind] = found, found.fork(json.dumps(found.payload()).encode())
+    for kind, (found, process) in running.items():
+        survives(found, found.finish(process), kind)
+
+
+def survives(found: LoopProject, answer: Answer, kind: str) -> None:
+    assert answer.blocks, kind
+    assert "The claim of task F1 is refused" in answer.reason, kind
+    assert not set(map(chr, range(32))) - {"\n", "\t"} & set(answer.reason), kind
     (record,) = evidence(found)
-    assert (record["green"], len(record["output_tail"]) <= 64 * 1024) == (False, True)
+    assert (record["green"], len(record["output_tail"]) <= 64 * 1024) == (False, True), kind
     if kind.startswith("200 MB"):
         assert record["output_bytes"] == 200_000_000
     pids = [int(pid) for pid in lines_of(found.root / "pids")]
-    assert bool(pids) is ("pids" in HOSTILE[kind])
+    assert bool(pids) is ("pids" in HOSTILE[kind]), kind
     wait_until(lambda: all(gone(pid) for pid in pids))
 
 
-@every_layout
-def test_secrets_that_a_check_prints_are_nowhere(project: ProjectFactory, layout: str) -> None:
-    found = checked(project, layout, "env; echo key=$MY_API_KEY; exit 1", "")
+def test_secrets_that_a_check_prints_are_nowhere(project: ProjectFactory) -> None:
+    found = checked(project, "features", "env; echo key=$MY_API_KEY; exit 1", "")
     found.extra_env["MY_API_KEY"] = SECRET
     found.close(1)
     answer = found.turn()
@@ -270,11 +272,8 @@ def test_done_in_a_worktree_runs_the_check_there(project: ProjectFactory) -> Non
     assert evidence(found)[0]["output_tail"] == f"{place}\n"
 
 
-@every_layout
-def test_a_session_in_a_subfolder_has_its_checks_run_at_the_root(
-    project: ProjectFactory, layout: str
-) -> None:
-    found = checked(project, layout, "pwd -P", "")
+def test_a_session_in_a_subfolder_has_its_checks_run_at_the_root(project: ProjectFactory) -> None:
+    found = checked(project, "features", "pwd -P", "")
     deep = found.root / "src" / "deep"
     deep.mkdir(parents=True)
     found.close(1)

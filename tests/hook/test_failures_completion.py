@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import pytest
 
@@ -107,12 +106,12 @@ def test_f19_completion_without_a_single_tool_call_is_questioned_once(armed: Loo
     assert armed.loop()["outcome"] == "complete"
 
 
-def test_f19_a_tool_call_at_any_time_since_the_start_is_work(armed: LoopProject) -> None:
-    assert armed.turn().blocks
+def test_f19_a_tool_call_at_any_time_since_the_start_is_work(features: LoopProject) -> None:
+    assert features.turn().blocks
     for number in (1, 2, 3):
-        armed.close(number)
-    assert not armed.mute_turn().blocks
-    assert armed.loop()["outcome"] == "complete"
+        features.close(number)
+    assert not features.mute_turn().blocks
+    assert features.loop()["outcome"] == "complete"
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -164,12 +163,12 @@ def test_f21_either_way_to_claim_ends_the_loop_once(project: ProjectFactory, lay
     assert len([row for row in found.journal() if row.get("outcome") == "complete"]) == 1
 
 
-@pytest.mark.parametrize("passes", [..., None, "true", 1, "done", []])
-def test_f21_nothing_but_true_closes_a_task(project: ProjectFactory, passes: Any) -> None:
-    fields = {} if passes is ... else {"passes": passes}
-    found = listed(project, {"id": "F1", "description": "Do it", **fields})
-    assert found.turn("ALL_TASKS_COMPLETE").blocks
-    assert found.loop()["current"] == "F1"
+def test_f21_nothing_but_true_closes_a_task(project: ProjectFactory) -> None:
+    for passes in (..., None, "true", 1, "done", []):
+        fields = {} if passes is ... else {"passes": passes}
+        found = listed(project, {"id": "F1", "description": "Do it", **fields})
+        assert found.turn("ALL_TASKS_COMPLETE").blocks, passes
+        assert found.loop()["current"] == "F1", passes
 
 
 SEVERAL_WORDS = ["ALL TESTS GREEN", "  two  spaces  ", 'it\'s "quoted"', "$(echo no) `no`", "Ünï ✓ 🙂"]
@@ -214,20 +213,17 @@ def test_f23_a_limit_is_read_however_it_is_written(project: ProjectFactory, word
     assert [found.turn().blocks for _ in range(3)] == [True, True, False]
 
 
-@pytest.mark.parametrize(
-    "words",
-    [("--x",), ("--max-iteration", "3"), ("--max-iterations=three",), ("--max-iterations",), ("a", "b"),
-     ("--completion-promise", "DONE"), ("--max-time=soon",), ("--max-cost=-1",)],
-)  # fmt: skip
-def test_f23_a_flag_that_is_not_known_fails_and_starts_nothing(
-    project: ProjectFactory, words: tuple[str, ...]
-) -> None:
+def test_f23_a_flag_that_is_not_known_fails_and_starts_nothing(project: ProjectFactory) -> None:
     found = project("features")
     before = found.digest()
-    done = cli(found, "start", *words)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "usage: ralphloop" in done.stderr
-    assert found.digest() == before
+    for words in (
+        ("--x",), ("--max-iteration", "3"), ("--max-iterations=three",), ("--max-iterations",), ("a", "b"),
+        ("--completion-promise", "DONE"), ("--max-time=soon",), ("--max-cost=-1",),
+    ):  # fmt: skip
+        done = cli(found, "start", *words)
+        assert (done.returncode, done.stdout) == (2, ""), words
+        assert "usage: ralphloop" in done.stderr, words
+        assert found.digest() == before, words
 
 
 def test_f24_only_a_tasks_own_record_moves_the_loop(features: LoopProject) -> None:

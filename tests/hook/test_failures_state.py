@@ -21,13 +21,13 @@ from ralphloop.store.loop import CANCEL, PAUSE
 # D. Limits of the service, compaction, background work
 
 
-def test_f40_a_rate_limit_is_never_blocked(armed: LoopProject) -> None:
-    armed.turn()
-    armed.send("StopFailure", error="rate_limit", error_details="429")
-    assert armed.loop()["outcome"] == "rate_limited"
-    armed.add_lines(error_line("API Error: 429 rate_limit_error"))
-    armed.edit_loop(state="running", outcome=None)
-    assert not armed.stop().blocks
+def test_f40_a_rate_limit_is_never_blocked(features: LoopProject) -> None:
+    features.turn()
+    features.send("StopFailure", error="rate_limit", error_details="429")
+    assert features.loop()["outcome"] == "rate_limited"
+    features.add_lines(error_line("API Error: 429 rate_limit_error"))
+    features.edit_loop(state="running", outcome=None)
+    assert not features.stop().blocks
 
 
 @pytest.mark.parametrize(
@@ -42,27 +42,27 @@ def test_f42_other_words_for_a_limit_are_understood(project: ProjectFactory, tex
     assert found.loop()["outcome"] == "rate_limited"
 
 
-def test_f42_an_unknown_error_is_not_success(armed: LoopProject) -> None:
-    armed.turn()
-    armed.send("StopFailure", error="unknown", error_details="something odd")
-    assert armed.loop()["outcome"] == "failed"
+def test_f42_an_unknown_error_is_not_success(features: LoopProject) -> None:
+    features.turn()
+    features.send("StopFailure", error="unknown", error_details="something odd")
+    assert features.loop()["outcome"] == "failed"
 
 
-def test_f46_after_a_compaction_the_task_is_back_and_cancel_still_works(armed: LoopProject) -> None:
-    armed.turn()
-    armed.add_lines(compact_line(), user_line("summary", isCompactSummary=True))
-    assert task_id(armed.layout, 1) in armed.send("SessionStart", source="compact").context
-    armed.the_loop().ask_for(CANCEL)
-    assert not armed.turn().blocks
-    assert armed.loop()["outcome"] == "cancelled"
+def test_f46_after_a_compaction_the_task_is_back_and_cancel_still_works(features: LoopProject) -> None:
+    features.turn()
+    features.add_lines(compact_line(), user_line("summary", isCompactSummary=True))
+    assert task_id(features.layout, 1) in features.send("SessionStart", source="compact").context
+    features.the_loop().ask_for(CANCEL)
+    assert not features.turn().blocks
+    assert features.loop()["outcome"] == "cancelled"
 
 
-def test_f47_a_background_subagent_is_waited_for_and_an_empty_list_is_not(armed: LoopProject) -> None:
+def test_f47_a_background_subagent_is_waited_for_and_an_empty_list_is_not(features: LoopProject) -> None:
     """Amended (rule 8): a shell or cron does not stop the loop; a subagent or workflow does."""
     task = {"id": "1", "type": "subagent", "status": "pending"}
-    assert armed.turn(background_tasks=[task]).silent
-    assert armed.loop()["iteration"] == 1
-    assert armed.turn(background_tasks=[]).blocks
+    assert features.turn(background_tasks=[task]).silent
+    assert features.loop()["iteration"] == 1
+    assert features.turn(background_tasks=[]).blocks
 
 
 def test_f48_the_task_comes_from_the_file_not_from_the_conversation(armed: LoopProject) -> None:
@@ -72,22 +72,26 @@ def test_f48_the_task_comes_from_the_file_not_from_the_conversation(armed: LoopP
     assert task_id(armed.layout, 1) in answer.reason
 
 
-def test_f49_the_hook_is_quick(armed: LoopProject) -> None:
-    took = []
-    for _ in range(5):
+@pytest.mark.usefixtures("as_registered")
+def test_f49_the_hook_is_quick(features: LoopProject) -> None:
+    """One of twelve stops, however busy the machine is."""
+
+    def is_quick() -> bool:
         begun = time.monotonic()
-        assert armed.turn().blocks
-        took.append(time.monotonic() - begun)
-    assert min(took) < 1.0
+        assert features.turn().blocks
+        return time.monotonic() - begun < 1.0
+
+    assert any(is_quick() for _ in range(12))
 
 
 # E. State on disk
 
 
-def test_f51_the_loop_is_found_from_a_subdirectory(armed: LoopProject) -> None:
-    deep = armed.root / "a" / "b"
+@pytest.mark.usefixtures("as_registered")
+def test_f51_the_loop_is_found_from_a_subdirectory(features: LoopProject) -> None:
+    deep = features.root / "a" / "b"
     deep.mkdir(parents=True)
-    assert armed.turn(cwd=deep).blocks
+    assert features.turn(cwd=deep).blocks
 
 
 def test_f52_a_vanished_file_comes_back_with_a_message(armed: LoopProject) -> None:
@@ -98,12 +102,12 @@ def test_f52_a_vanished_file_comes_back_with_a_message(armed: LoopProject) -> No
     assert armed.own.exists()
 
 
-def test_f53_a_pause_by_hand_holds_at_the_next_stop(armed: LoopProject) -> None:
-    armed.turn()
-    armed.the_loop().ask_for(PAUSE)
-    assert not armed.turn().blocks
-    assert (armed.loop()["state"], armed.loop()["outcome"]) == ("paused", "interrupted")
-    assert armed.turn().silent
+def test_f53_a_pause_by_hand_holds_at_the_next_stop(features: LoopProject) -> None:
+    features.turn()
+    features.the_loop().ask_for(PAUSE)
+    assert not features.turn().blocks
+    assert (features.loop()["state"], features.loop()["outcome"]) == ("paused", "interrupted")
+    assert features.turn().silent
 
 
 def test_f55_a_cancel_holds_and_brings_no_file_back(armed: LoopProject) -> None:
@@ -127,35 +131,35 @@ def test_f55_a_cancel_between_two_stops_leaves_the_files_as_they_are(armed: Loop
     assert armed.turn().silent
 
 
-def test_f56_what_is_left_of_one_run_does_not_end_the_next(armed: LoopProject) -> None:
+def test_f56_what_is_left_of_one_run_does_not_end_the_next(features: LoopProject) -> None:
     for number in (1, 2, 3):
-        armed.close(number)
-    armed.turn("ALL_TASKS_COMPLETE")
-    armed.close(1, done=False)
-    armed.arm()
-    armed.new_prompt()
-    assert armed.turn().blocks
+        features.close(number)
+    features.turn("ALL_TASKS_COMPLETE")
+    features.close(1, done=False)
+    features.arm()
+    features.new_prompt()
+    assert features.turn().blocks
 
 
-def test_f59_an_open_task_of_a_dead_session_can_be_taken_up(armed: LoopProject) -> None:
-    armed.turn()
-    armed.send("SessionEnd", reason="other")
-    loop = armed.the_loop()
+def test_f59_an_open_task_of_a_dead_session_can_be_taken_up(features: LoopProject) -> None:
+    features.turn()
+    features.send("SessionEnd", reason="other")
+    loop = features.the_loop()
     state = loop.load()
     assert state is not None
     arming.take_up(loop, state, session="another-session")
-    armed.session = "another-session"
-    armed.new_prompt()
-    answer = armed.turn()
+    features.session = "another-session"
+    features.new_prompt()
+    answer = features.turn()
     assert answer.blocks
-    assert task_id(armed.layout, 1) in answer.reason
+    assert task_id(features.layout, 1) in answer.reason
 
 
 # F. Platforms and manners
 
 
-def test_f67_an_allowed_stop_makes_no_noise(armed: LoopProject) -> None:
-    assert armed.stop(session_id="somebody").silent
+def test_f67_an_allowed_stop_makes_no_noise(features: LoopProject) -> None:
+    assert features.stop(session_id="somebody").silent
 
 
 def test_f69_task_texts_are_never_run(project: ProjectFactory) -> None:
@@ -168,13 +172,13 @@ def test_f69_task_texts_are_never_run(project: ProjectFactory) -> None:
     assert not mark.exists()
 
 
-def test_f72_after_an_interrupt_the_loop_stays_paused(armed: LoopProject) -> None:
-    armed.turn()
-    armed.add_lines(interrupt_line())
+def test_f72_after_an_interrupt_the_loop_stays_paused(features: LoopProject) -> None:
+    features.turn()
+    features.add_lines(interrupt_line())
     for _ in range(3):
-        armed.new_prompt()
-        assert not armed.turn().blocks
-    assert armed.loop()["outcome"] == "interrupted"
+        features.new_prompt()
+        assert not features.turn().blocks
+    assert features.loop()["outcome"] == "interrupted"
 
 
 def test_f73_an_asked_question_lets_the_session_stop(project: ProjectFactory) -> None:
@@ -190,16 +194,16 @@ def test_f73_an_asked_question_lets_the_session_stop(project: ProjectFactory) ->
     assert found.loop()["outcome"] == "needs_input"
 
 
-def test_f74_a_block_never_says_continue_false(armed: LoopProject) -> None:
-    answer = armed.turn()
+def test_f74_a_block_never_says_continue_false(features: LoopProject) -> None:
+    answer = features.turn()
     assert answer.blocks
     assert "continue" not in answer.said
 
 
-def test_f57_a_stop_seen_again_is_counted_because_no_clock_tells_twins_apart(armed: LoopProject) -> None:
+def test_f57_a_stop_seen_again_is_counted_because_no_clock_tells_twins_apart(features: LoopProject) -> None:
     """Amended (section 4, registered twice): within one registration every answer counts."""
-    armed.add_lines(tool_line("Bash", {}))
+    features.add_lines(tool_line("Bash", {}))
     fields = {"last_assistant_message": "The same words."}
-    assert armed.stop(**fields).blocks
-    assert armed.stop(**fields).blocks
-    assert armed.loop()["iteration"] == 3
+    assert features.stop(**fields).blocks
+    assert features.stop(**fields).blocks
+    assert features.loop()["iteration"] == 3

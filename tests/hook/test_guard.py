@@ -14,18 +14,13 @@ import pytest
 
 from hook.conftest import ProjectFactory
 from hook.harness import OTHER, OWN_FILES, POINTERS, SEQUENTIAL, SETTINGS, LoopProject, loop_files
+from hook.lines import tool_line
 
 SHELLS = [
     shell
     for shell in (["dash"], ["bash"], ["busybox", "sh"], ["ksh"], ["zsh", "--emulate", "sh"], ["yash"])
     if shutil.which(shell[0])
 ]
-
-
-@pytest.fixture(params=SHELLS, ids=[shell[0] for shell in SHELLS])
-def shell(request: pytest.FixtureRequest) -> list[str]:
-    found: list[str] = request.param
-    return found
 
 
 class Watched:
@@ -44,10 +39,14 @@ class Watched:
         path.write_text(f"#!/bin/sh\necho {name} \"$@\" >> '{self.mark}'\n")
         path.chmod(path.stat().st_mode | stat.S_IXUSR)
 
-    def starts(self, *, cwd: Path | None = None, shell: list[str] | None = None, event: str = "Stop") -> str:
-        """What the interpreter was called with, or nothing if no Python was started."""
+    def starts(self, *, cwd: Path | None = None, event: str = "Stop") -> str:
+        """What the interpreter was called with, or nothing if no Python was started; every shell agrees."""
+        said = {shell[0]: self.starts_in(shell, cwd=cwd, event=event) for shell in SHELLS}
+        assert len(set(said.values())) == 1, said
+        return said.popitem()[1]
+
+    def starts_in(self, words: list[str], *, cwd: Path | None, event: str) -> str:
         self.mark.unlink(missing_ok=True)
-        words = shell or ["sh"]
         argv = [str(shutil.which(words[0])), *words[1:], "-c", self.project.command(event)]
         answer = self.project.finish(self.project.start(b"{}", argv=argv, cwd=cwd))
         assert answer.silent
@@ -60,38 +59,52 @@ def watched(any_project: LoopProject) -> Watched:
 
 
 @pytest.fixture
+def listed(unarmed: LoopProject) -> Watched:
+    return Watched(unarmed)
+
+
+@pytest.fixture
 def bare(project: ProjectFactory) -> Watched:
     return Watched(project("specum", {"README.md": "x"}))
 
 
-def test_without_a_loop_no_python_is_started(watched: Watched, shell: list[str]) -> None:
+def test_without_a_loop_no_python_is_started(watched: Watched) -> None:
     found = watched.project
     found.own.unlink()
     found.write({".claude/ralph-specum.local.md": "---\nenabled: true\n---\n"})
-    assert not watched.starts(shell=shell)
+    assert not watched.starts()
     shutil.rmtree(found.root)
     found.root.mkdir()
-    assert not watched.starts(shell=shell)
+    assert not watched.starts()
 
 
-def test_no_process_at_all_is_started_where_there_is_nothing_to_read(
-    watched: Watched, shell: list[str]
-) -> None:
+def test_no_process_at_all_is_started_where_there_is_nothing_to_read(watched: Watched) -> None:
     found = watched.project
     shutil.rmtree(found.root)
     (found.root / ".git").mkdir(parents=True)
     (found.root / "specs").mkdir()
     (watched.bin / "dd").unlink()
     watched.interpreter(watched.bin / "dd", "dd")
-    assert not watched.starts(shell=shell)
+    assert not watched.starts()
     found.write({POINTERS.get(found.layout, ".git/x"): "demo"})
-    assert watched.starts(shell=shell).startswith("dd " if found.layout in POINTERS else "")
+    assert watched.starts().startswith("dd " if found.layout in POINTERS else "")
 
 
 HOSTILE = ("/dev/zero", "pipe", "folder", "dangling", "letters", "newlines", "NULs")
+SIZES = {"letters": b"a", "newlines": b"\n", "NULs": b""}
 
 
-def lay(path: Path, kind: str) -> None:
+@pytest.fixture(scope="module")
+def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Files that a hostile archive can bring, by the names of their kinds."""
+    folder = tmp_path_factory.mktemp("archive")
+    for kind, text in SIZES.items():
+        (folder / kind).write_bytes(text * 20_000_000)
+    os.truncate(folder / "NULs", 2**32)  # takes no room, and half an hour to read byte by byte
+    return folder
+
+
+def lay(path: Path, kind: str, archive: Path) -> None:
     """Put at a path what a hostile archive can put there."""
     path.parent.mkdir(parents=True, exist_ok=True)
     if kind == "pipe":
@@ -101,89 +114,89 @@ def lay(path: Path, kind: str) -> None:
     elif kind in ("/dev/zero", "dangling"):
         path.symlink_to(kind)
     else:
-        path.write_bytes({"letters": b"a", "newlines": b"\n", "NULs": b""}[kind] * 20_000_000)
-    if kind == "NULs":
-        os.truncate(path, 2**32)  # takes no room, and half an hour to read byte by byte
+        path.hardlink_to(archive / kind)
 
 
-@pytest.mark.parametrize("kind", HOSTILE)
 @pytest.mark.parametrize(
     ("layout", "place"),
     [*((layout, POINTERS[layout]) for layout in SEQUENTIAL), ("specum", SETTINGS["specum"]),
      ("features", ".git")],
 )  # fmt: skip
 def test_no_file_of_a_project_holds_up_the_guard(
-    project: ProjectFactory, layout: str, place: str, kind: str, shell: list[str]
+    project: ProjectFactory, archive: Path, layout: str, place: str
 ) -> None:
-    watched = Watched(project(layout, {"README.md": "x"}))
-    lay(watched.project.root / place, kind)
     starts = ("letters",) if place == ".git" else ("letters", "newlines", "NULs")
-    assert bool(watched.starts(shell=shell)) is (kind in starts)
+    for kind in HOSTILE:
+        watched = Watched(project(layout, {"README.md": "x"}))
+        lay(watched.project.root / place, kind, archive)
+        assert bool(watched.starts()) is (kind in starts), kind
 
 
-@pytest.mark.parametrize(
-    ("text", "starts"),
-    [
-        (b"demo\n\n", True),
-        (b"demo\r\n", True),
-        (b"demo  \n", True),
-        (b"\ndemo\n", True),
-        (b"\0", True),
-        (b"\n", True),
-        (b"none\nmore\n", True),
-        (b"a" * 4096, True),
-        (b"a/" * 1000, False),
-        (b"none\n\n", False),
-        (b"", False),
-    ],
-)
-def test_an_odd_pointer_is_judged_quietly(bare: Watched, text: bytes, starts: bool, shell: list[str]) -> None:
+ODD_POINTERS = {
+    b"demo\n\n": True,
+    b"demo\r\n": True,
+    b"demo  \n": True,
+    b"\ndemo\n": True,
+    b"\0": True,
+    b"\n": True,
+    b"none\nmore\n": True,
+    b"a" * 4096: True,
+    b"a/" * 1000: False,
+    b"none\n\n": False,
+    b"": False,
+}
+
+
+def test_an_odd_pointer_is_judged_quietly(bare: Watched) -> None:
     bare.project.write({"specs/demo/.ralph-state.json": "{}"})
-    (bare.project.root / "specs/.current-spec").write_bytes(text)
-    assert bool(bare.starts(shell=shell)) is starts
+    for text, starts in ODD_POINTERS.items():
+        (bare.project.root / "specs/.current-spec").write_bytes(text)
+        assert bool(bare.starts()) is starts, text
 
 
-def test_a_pointer_with_a_nul_is_judged_quietly(bare: Watched, shell: list[str]) -> None:
+def test_a_pointer_with_a_nul_is_judged_quietly(bare: Watched) -> None:
+    """Shells differ in what they read; none says a word."""
     bare.project.write({"specs/.current-spec": "de\0mo\n", "specs/demo/.ralph-state.json": "{}"})
-    bare.starts(shell=shell)
+    for shell in SHELLS:
+        bare.starts_in(shell, cwd=None, event="Stop")
 
 
 @pytest.mark.parametrize("place", [POINTERS["specum"], SETTINGS["specum"], ".git"])
-def test_a_file_that_cannot_be_read_starts_python(bare: Watched, place: str, shell: list[str]) -> None:
+def test_a_file_that_cannot_be_read_starts_python(bare: Watched, place: str) -> None:
     bare.project.write({place: "demo"})
-    assert not bare.starts(shell=shell)
+    assert not bare.starts()
     failing = bare.bin / "dd"
     failing.unlink()
-    assert bare.starts(shell=shell)
+    assert bare.starts()
     failing.write_text("#!/bin/sh\necho cannot read >&2\nexit 1\n")
     failing.chmod(0o755)
-    assert bare.starts(shell=shell)
+    assert bare.starts()
 
 
 @pytest.mark.parametrize(("prose", "starts"), [("é" * 2_040, True), ("é" * 1_000, False)])
 def test_settings_that_go_on_after_the_first_block_start_python(
-    bare: Watched, prose: str, starts: bool, shell: list[str]
+    bare: Watched, prose: str, starts: bool
 ) -> None:
     bare.project.extra_env["LC_ALL"] = "C.UTF-8"
     bare.project.write({SETTINGS["specum"]: f"---\nenabled: true\n---\n{prose}"})
-    assert bool(bare.starts(shell=shell)) is starts
+    assert bool(bare.starts()) is starts
 
 
-def test_a_loop_in_the_working_directory_starts_python(watched: Watched, shell: list[str]) -> None:
+def test_a_loop_in_the_working_directory_starts_python(watched: Watched) -> None:
     found = watched.project
-    called = watched.starts(shell=shell)
+    called = watched.starts()
     name = {"features": "ralphloop"}.get(found.layout, f"ralph-{found.layout}")
     assert called == f"path -I -S {found.plugin}/lib/hook/launch.py {name} {found.layout}\n"
 
 
-def test_a_loop_above_the_working_directory_starts_python(watched: Watched, shell: list[str]) -> None:
+def test_a_loop_above_the_working_directory_starts_python(watched: Watched) -> None:
     deep = watched.project.root / "a" / "b c"
     deep.mkdir(parents=True)
     watched.project.extra_env["CLAUDE_PROJECT_DIR"] = str(deep)
-    assert watched.starts(cwd=deep, shell=shell)
+    assert watched.starts(cwd=deep)
 
 
-def test_a_loop_in_the_main_checkout_of_a_worktree_starts_python(watched: Watched, shell: list[str]) -> None:
+def test_a_loop_in_the_main_checkout_of_a_worktree_starts_python(watched: Watched) -> None:
     found = watched.project
     found.git("init", "--quiet", "--initial-branch=main")
     found.git("commit", "--quiet", "--allow-empty", "--message=start")
@@ -192,23 +205,23 @@ def test_a_loop_in_the_main_checkout_of_a_worktree_starts_python(watched: Watche
     below = tree / "below"
     below.mkdir()
     found.extra_env["CLAUDE_PROJECT_DIR"] = str(tree)
-    assert watched.starts(cwd=below, shell=shell)
+    assert watched.starts(cwd=below)
 
 
-def test_a_worktree_with_a_relative_link_starts_python(watched: Watched) -> None:
-    tree = watched.project.base / "tree"
+def test_a_worktree_with_a_relative_link_starts_python(listed: Watched) -> None:
+    tree = listed.project.base / "tree"
     tree.mkdir()
     (tree / ".git").write_text("gitdir: ../my project (1)/.git/worktrees/tree\n")
-    watched.project.extra_env["CLAUDE_PROJECT_DIR"] = str(tree)
-    assert watched.starts(cwd=tree)
+    listed.project.extra_env["CLAUDE_PROJECT_DIR"] = str(tree)
+    assert listed.starts(cwd=tree)
 
 
-def test_a_loop_in_the_projects_directory_starts_python(watched: Watched, shell: list[str]) -> None:
+def test_a_loop_in_the_projects_directory_starts_python(watched: Watched) -> None:
     away = watched.project.base / "away"
     away.mkdir()
-    assert watched.starts(cwd=away, shell=shell)
+    assert watched.starts(cwd=away)
     watched.project.extra_env["CLAUDE_PROJECT_DIR"] = str(away)
-    assert not watched.starts(cwd=away, shell=shell)
+    assert not watched.starts(cwd=away)
 
 
 @pytest.mark.parametrize("relative", [True, False])
@@ -235,13 +248,13 @@ def test_custom_specs_folders_start_python(bare: Watched, settings: str) -> None
     assert bare.starts()
 
 
-@pytest.mark.parametrize("pointer", ["./else/where", "/abs", "demo\r", "with space", "../up", "$(x)"])
-def test_a_pointer_that_the_shell_cannot_judge_starts_python(bare: Watched, pointer: str) -> None:
+def test_a_pointer_that_the_shell_cannot_judge_starts_python(bare: Watched) -> None:
     found = bare.project
-    text = pointer if pointer != "/abs" else str(found.root / "abs")
-    found.write({"specs/.current-spec": text + "\n", "else/where/.ralph-state.json": "{}"})
-    found.write({"abs/.ralph-state.json": "{}", "up/.ralph-state.json": "{}"})
-    assert bare.starts()
+    found.write({"else/where/.ralph-state.json": "{}", "abs/.ralph-state.json": "{}"})
+    found.write({"up/.ralph-state.json": "{}"})
+    for pointer in ("./else/where", str(found.root / "abs"), "demo\r", "with space", "../up", "$(x)"):
+        found.write({"specs/.current-spec": pointer + "\n"})
+        assert bare.starts(), pointer
 
 
 def test_a_pointer_without_a_final_newline_starts_python(bare: Watched) -> None:
@@ -249,37 +262,35 @@ def test_a_pointer_without_a_final_newline_starts_python(bare: Watched) -> None:
     assert bare.starts()
 
 
-def test_an_ended_loop_starts_no_python_until_its_file_changes(armed: LoopProject, shell: list[str]) -> None:
+def test_an_ended_loop_starts_no_python_until_its_file_changes(armed: LoopProject) -> None:
     for number in (1, 2, 3):
         armed.close(number)
     armed.turn()
     assert armed.loop()["outcome"] == "complete"
     watched = Watched(armed)
-    assert not watched.starts(shell=shell)
+    assert not watched.starts()
     os.utime(armed.own, (1_700_000_000, 1_700_000_000))
-    assert watched.starts(shell=shell)
+    assert watched.starts()
 
 
-def test_a_prompt_of_the_session_whose_loop_has_ended_starts_python(
-    armed: LoopProject, shell: list[str]
-) -> None:
+def test_a_prompt_of_the_session_whose_loop_has_ended_starts_python(features: LoopProject) -> None:
     """It may be the approval that the loop lacked; its stops concern nobody any more."""
     for number in (1, 2, 3):
-        armed.close(number)
-    armed.turn()
-    watched = Watched(armed)
-    assert not watched.starts(shell=shell, event="UserPromptSubmit")
-    for session, starts in ((armed.session, True), (OTHER, False)):
-        armed.extra_env["CLAUDE_CODE_SESSION_ID"] = session
-        assert bool(watched.starts(shell=shell, event="UserPromptSubmit")) is starts
-        assert not watched.starts(shell=shell)
+        features.close(number)
+    features.turn()
+    watched = Watched(features)
+    assert not watched.starts(event="UserPromptSubmit")
+    for session, starts in ((features.session, True), (OTHER, False)):
+        features.extra_env["CLAUDE_CODE_SESSION_ID"] = session
+        assert bool(watched.starts(event="UserPromptSubmit")) is starts
+        assert not watched.starts()
 
 
-def test_a_cancelled_loop_whose_file_is_gone_starts_no_python(armed: LoopProject) -> None:
-    armed.own.unlink()
-    armed.turn()
-    assert armed.loop()["outcome"] == "cancelled"
-    assert not Watched(armed).starts()
+def test_a_cancelled_loop_whose_file_is_gone_starts_no_python(features: LoopProject) -> None:
+    features.own.unlink()
+    features.turn()
+    assert features.loop()["outcome"] == "cancelled"
+    assert not Watched(features).starts()
 
 
 @pytest.mark.parametrize("session", ["somebody", None])
@@ -292,32 +303,33 @@ def test_an_armed_or_owned_loop_starts_python_without_its_files(
     assert Watched(any_project).starts()
 
 
-def test_the_recorded_interpreter_is_used(watched: Watched, shell: list[str]) -> None:
-    other = watched.project.base / "my python"
-    watched.interpreter(other, "recorded")
-    watched.project.state_home.mkdir(parents=True)
-    (watched.project.state_home / "python").write_text(f"{other}\n")
-    assert watched.starts(shell=shell).startswith("recorded ")
+def test_the_recorded_interpreter_is_used(listed: Watched) -> None:
+    other = listed.project.base / "my python"
+    listed.interpreter(other, "recorded")
+    listed.project.state_home.mkdir(parents=True)
+    (listed.project.state_home / "python").write_text(f"{other}\n")
+    assert listed.starts().startswith("recorded ")
 
 
 @pytest.mark.parametrize("recorded", ["/nowhere/python3", "", "/"])
-def test_a_recorded_interpreter_that_is_none_falls_back(watched: Watched, recorded: str) -> None:
-    watched.project.state_home.mkdir(parents=True)
-    (watched.project.state_home / "python").write_text(recorded + "\n")
-    assert watched.starts().startswith("path ")
+def test_a_recorded_interpreter_that_is_none_falls_back(listed: Watched, recorded: str) -> None:
+    listed.project.state_home.mkdir(parents=True)
+    (listed.project.state_home / "python").write_text(recorded + "\n")
+    assert listed.starts().startswith("path ")
 
 
+@pytest.mark.usefixtures("as_registered")
 @pytest.mark.parametrize("layout", SEQUENTIAL)
-def test_the_guard_agrees_with_python_on_where_the_state_is(
-    project: ProjectFactory, layout: str, shell: list[str]
-) -> None:
+def test_the_guard_agrees_with_python_on_where_the_state_is(project: ProjectFactory, layout: str) -> None:
     found = project(layout)
     found.extra_env["XDG_STATE_HOME"] = str(found.base / "state")
     found.arm()
-    found.shell = str(shutil.which(shell[0]))
-    assert found.run(json.dumps(found.payload()).encode()).blocks
-    found.extra_env["XDG_STATE_HOME"] = "relative"
-    assert found.stop().silent
+    for shell in SHELLS:
+        found.shell = str(shutil.which(shell[0]))
+        found.extra_env["XDG_STATE_HOME"] = str(found.base / "state")
+        assert found.turn().blocks, shell
+        found.extra_env["XDG_STATE_HOME"] = "relative"
+        assert found.stop().silent, shell
 
 
 def test_without_a_home_python_decides(project: ProjectFactory) -> None:
@@ -330,22 +342,25 @@ def test_without_a_home_python_decides(project: ProjectFactory) -> None:
         assert watched.starts()
 
 
-def test_a_project_that_is_the_home_does_not_name_the_interpreter(watched: Watched) -> None:
-    place = watched.project.root / ".local/state/ralphloop/python"
+def test_a_project_that_is_the_home_does_not_name_the_interpreter(listed: Watched) -> None:
+    place = listed.project.root / ".local/state/ralphloop/python"
     place.parent.mkdir(parents=True)
-    other = watched.project.base / "other"
-    watched.interpreter(other, "recorded")
+    other = listed.project.base / "other"
+    listed.interpreter(other, "recorded")
     place.write_text(f"{other}\n")
-    watched.project.extra_env["HOME"] = "."
-    assert watched.starts().startswith("path ")
+    listed.project.extra_env["HOME"] = "."
+    assert listed.starts().startswith("path ")
 
 
-def test_a_loop_answers_under_every_shell(armed: LoopProject, shell: list[str]) -> None:
-    argv = [str(shutil.which(shell[0])), *shell[1:], "-c", armed.command("Stop")]
-    data = json.dumps(armed.payload()).encode()
-    assert armed.finish(armed.start(data, argv=argv)).blocks
+def test_a_loop_answers_under_every_shell(armed: LoopProject) -> None:
+    for shell in SHELLS:
+        argv = [str(shutil.which(shell[0])), *shell[1:], "-c", armed.command("Stop")]
+        armed.add_lines(tool_line("Bash", {}))
+        data = json.dumps(armed.payload()).encode()
+        assert armed.finish(armed.start(data, argv=argv)).blocks, shell
 
 
+@pytest.mark.usefixtures("as_registered")
 def test_odd_folder_names_do_not_confuse_the_guard(project: ProjectFactory) -> None:
     found = project("features", {})
     for number, name in enumerate(["it's", 'a "b"', "$HOME", "`x`", "*", "new\nline", "-n", "é🦊", "[a]"]):

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
-import time
 
 import pytest
 
+from fakes import warm
+from fakes.patience import eventually
 from hook.conftest import ProjectFactory
 from hook.harness import feature
-from hook.proven import boxed, checked, cli, is_closed, known, listed
+from hook.proven import WAITS, Slow, boxed, checked, cli, cli_env, is_closed, known, lines_of, listed
 from ralphloop.engine import checks
 
 
@@ -57,13 +59,11 @@ def test_an_added_box_with_the_number_of_a_nameless_one_proves_nothing(project, 
 
 @pytest.mark.parametrize("word", ["accept", "skip"])
 def test_the_persons_word_during_a_check_holds(project: ProjectFactory, word: str) -> None:
-    found = checked(project, "features", "sleep 0.8; false", "test -f never")
+    found = checked(project, "features", f"{WAITS}; false", "test -f never")
     found.close(1)
-    found.stops += 1
-    running = found.start(json.dumps(found.payload()).encode())
-    time.sleep(0.4)
+    running = Slow(found)
     assert cli(found, word, "F1").returncode == 0
-    found.finish(running)
+    running.let_go()
     assert known(found, "F1").get("state") == {"accept": "vouched", "skip": "skipped"}[word]
 
 
@@ -74,7 +74,7 @@ def test_a_check_is_not_the_person(project: ProjectFactory) -> None:
     assert known(found, "F2").get("state") != "vouched"
 
 
-@pytest.mark.parametrize("name", ["n" * 250, "many"])
+@pytest.mark.parametrize("name", ["n" * 250, pytest.param("many", marks=pytest.mark.slow)])
 def test_what_cannot_be_set_aside_does_not_end_the_loop(project: ProjectFactory, name: str) -> None:
     found = pinned(project, feature("F1", verify="true"), feature("F2", verify="false"), protect=["tests/**"])
     begin(found)
@@ -87,6 +87,7 @@ def test_what_cannot_be_set_aside_does_not_end_the_loop(project: ProjectFactory,
     assert found.turn().blocks
 
 
+@pytest.mark.slow
 def test_many_files_that_no_pattern_names_do_no_harm(project: ProjectFactory) -> None:
     found = pinned(
         project, feature("F1", verify="true"), feature("F2", verify="false"), protect=["package*.json"]
@@ -171,13 +172,19 @@ def test_evidence_after_a_torn_line_is_listed(project: ProjectFactory) -> None:
 
 
 def test_done_that_loses_the_race_with_a_stop_still_fails(project: ProjectFactory) -> None:
-    found = checked(project, "features", "sleep 0.6; false", "test -f never")
+    """Both run the check; the stop is the first to come to its end."""
+    waits = "echo >> begun; turn=$(($(wc -l < begun))); while [ ! -f go$turn ]; do sleep 0.1; done; false"
+    found = checked(project, "features", waits, "test -f never")
     found.close(1)
-    found.stops += 1
-    running = found.start(json.dumps(found.payload()).encode())
-    time.sleep(0.3)
-    assert cli(found, "done", "F1").returncode == 1
-    found.finish(running)
+    stop = found.fork(json.dumps(found.payload()).encode())
+    eventually(lambda: len(lines_of(found.root / "begun")) == 1)
+    done = warm.start(["done", "F1"], env=cli_env(found), cwd=found.root, stdin=subprocess.DEVNULL)
+    eventually(lambda: len(lines_of(found.root / "begun")) == 2)
+    found.write({"go1": ""})
+    found.finish(stop)
+    found.write({"go2": ""})
+    done.communicate(timeout=60)
+    assert done.returncode == 1
 
 
 @pytest.mark.parametrize("text", ["garbage", "5"])

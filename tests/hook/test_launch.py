@@ -12,6 +12,9 @@ import pytest
 
 from hook.conftest import ProjectFactory
 from hook.harness import PLUGINS, REPOSITORY, LoopProject
+from hook.lines import tool_line
+
+pytestmark = pytest.mark.usefixtures("as_registered")
 
 EVENTS = ("Stop", "SubagentStop", "SessionStart", "UserPromptSubmit", "StopFailure", "SessionEnd")
 
@@ -24,34 +27,31 @@ def install(project: LoopProject, name: str) -> Path:
     return place
 
 
-@pytest.mark.parametrize("name", ["with space", "it's", "é🦊", "(a) [b] *", "a;b&c|d"])
-def test_any_plugin_path_that_the_client_puts_into_the_command_works(
-    project: ProjectFactory, name: str
-) -> None:
-    found = project("features")
-    found.arm()
-    install(found, name)
-    assert found.turn().blocks
+def test_any_plugin_path_that_the_client_puts_into_the_command_works(features: LoopProject) -> None:
+    install(features, "plugin")
+    for name in ("with space", "it's", "é🦊", "(a) [b] *", "a;b&c|d"):
+        features.plugin = features.plugin.rename(features.base / name)
+        assert features.turn().blocks, name
 
 
-@pytest.mark.parametrize("name", ['a "b"', "$HOME", "`x`", "$(touch ran)", "back\\slash"])
-def test_any_plugin_path_that_the_shell_expands_works(project: ProjectFactory, name: str) -> None:
-    found = project("features")
-    found.arm()
-    install(found, name)
-    hooks = json.loads((found.plugin / "hooks" / "hooks.json").read_text())["hooks"]
-    command = hooks["Stop"][0]["hooks"][0]["command"]
-    process = found.start(json.dumps(found.payload()).encode(), argv=["/bin/sh", "-c", command])
-    assert found.finish(process).blocks
-    assert not list(found.base.rglob("ran"))
+def test_any_plugin_path_that_the_shell_expands_works(features: LoopProject) -> None:
+    install(features, "plugin")
+    for name in ('a "b"', "$HOME", "`x`", "$(touch ran)", "back\\slash"):
+        features.plugin = features.plugin.rename(features.base / name)
+        hooks = json.loads((features.plugin / "hooks" / "hooks.json").read_text())["hooks"]
+        command = hooks["Stop"][0]["hooks"][0]["command"]
+        features.add_lines(tool_line("Bash", {}))
+        process = features.start(json.dumps(features.payload()).encode(), argv=["/bin/sh", "-c", command])
+        assert features.finish(process).blocks, name
+    assert not list(features.base.rglob("ran"))
 
 
-def test_files_at_mode_644_work(armed: LoopProject) -> None:
-    place = install(armed, "plugin")
+def test_files_at_mode_644_work(features: LoopProject) -> None:
+    place = install(features, "plugin")
     for path in place.rglob("*"):
         if path.is_file():
             path.chmod(0o644)
-    assert armed.turn().blocks
+    assert features.turn().blocks
 
 
 def test_no_file_of_the_hook_needs_to_be_executable() -> None:
@@ -59,12 +59,12 @@ def test_no_file_of_the_hook_needs_to_be_executable() -> None:
     assert not any(modes)
 
 
-def test_exec_form_gives_the_same_answer(armed: LoopProject) -> None:
-    launcher = str(armed.plugin / "lib" / "hook" / "launch.py")
-    argv = [sys.executable, "-I", "-S", launcher, PLUGINS[armed.layout], armed.layout]
-    data = json.dumps(armed.payload()).encode()
-    by_exec = armed.finish(armed.start(data, argv=argv))
-    by_shell = armed.run(data)
+def test_exec_form_gives_the_same_answer(features: LoopProject) -> None:
+    launcher = str(features.plugin / "lib" / "hook" / "launch.py")
+    argv = [sys.executable, "-I", "-S", launcher, PLUGINS[features.layout], features.layout]
+    data = json.dumps(features.payload()).encode()
+    by_exec = features.finish(features.start(data, argv=argv))
+    by_shell = features.run(data)
     assert by_exec.blocks
     assert by_shell.blocks
     words = [answer.reason.split(" or ")[0].split("claim it")[0] for answer in (by_exec, by_shell)]
@@ -77,63 +77,62 @@ def test_without_arguments_the_launcher_serves_every_layout(armed: LoopProject) 
     assert armed.finish(armed.start(data, argv=[sys.executable, "-I", "-S", launcher])).blocks
 
 
-def test_no_python_on_the_path_is_silent(armed: LoopProject) -> None:
-    armed.extra_env["PATH"] = str(armed.base)
-    before = armed.digest()
+def test_no_python_on_the_path_is_silent(features: LoopProject) -> None:
+    features.extra_env["PATH"] = str(features.base)
+    before = features.digest()
     for event in EVENTS:
-        assert armed.send(event).silent
-    assert armed.digest() == before
+        assert features.send(event).silent
+    assert features.digest() == before
 
 
-@pytest.mark.parametrize("gone", ["", "lib", "lib/hook", "lib/hook/guard.sh"])
-def test_a_hook_whose_folder_was_deleted_is_silent(project: ProjectFactory, gone: str) -> None:
-    armed = project("features")
-    armed.arm()
-    place = install(armed, "plugin")
-    commands = {event: armed.command(event) for event in EVENTS}
-    target = place / gone
-    shutil.rmtree(target) if target.is_dir() else target.unlink()
-    for command in commands.values():
-        process = armed.start(b"{}", argv=["/bin/sh", "-c", command])
-        assert armed.finish(process).silent
+def test_a_hook_whose_folder_was_deleted_is_silent(features: LoopProject) -> None:
+    place = install(features, "plugin")
+    commands = {event: features.command(event) for event in EVENTS}
+    away = features.base / "away"
+    for gone in ("lib/hook/guard.sh", "lib/hook", "lib", ""):
+        (place / gone).rename(away)
+        for event, command in commands.items():
+            process = features.start(b"{}", argv=["/bin/sh", "-c", command])
+            assert features.finish(process).silent, (gone, event)
+        away.rename(place / gone)
 
 
-def test_a_hook_without_its_package_never_exits_with_two(armed: LoopProject) -> None:
+def test_a_hook_without_its_package_never_exits_with_two(features: LoopProject) -> None:
     """An update in the middle: the guard is there, the rest is not. Exit code 2 would block the session."""
-    place = install(armed, "plugin")
+    place = install(features, "plugin")
     (place / "lib" / "hook" / "launch.py").unlink()
-    process = armed.start(json.dumps(armed.payload()).encode())
+    process = features.start(json.dumps(features.payload()).encode())
     out, _ = process.communicate(timeout=60)
     assert out == b""
     assert process.returncode == 0
 
 
-def test_a_plugin_folder_that_cannot_be_written_works(armed: LoopProject) -> None:
-    place = install(armed, "plugin")
+def test_a_plugin_folder_that_cannot_be_written_works(features: LoopProject) -> None:
+    place = install(features, "plugin")
     for folder in list(place.rglob("__pycache__")):
         shutil.rmtree(folder)
         folder.write_text("in the way")
-    assert armed.turn().blocks
+    assert features.turn().blocks
 
 
-@pytest.mark.parametrize("event", EVENTS)
-def test_every_event_is_registered_once_with_the_same_command(event: str) -> None:
+def test_every_event_is_registered_once_with_the_same_command() -> None:
     for layout, name in PLUGINS.items():
         hooks = json.loads((REPOSITORY / "plugins" / name / "hooks" / "hooks.json").read_text())["hooks"]
         assert set(hooks) == {*EVENTS, "PreToolUse", "UserPromptExpansion"}
-        ((hook,),) = [group["hooks"] for group in hooks[event]]
-        assert hook["type"] == "command"
-        assert f"rl_as={name} rl_layouts={layout};" in hook["command"]
+        for event in EVENTS:
+            ((hook,),) = [group["hooks"] for group in hooks[event]]
+            assert hook["type"] == "command", (name, event)
+            assert f"rl_as={name} rl_layouts={layout};" in hook["command"], (name, event)
 
 
-def test_variables_of_the_interpreter_do_not_reach_the_hook(armed: LoopProject) -> None:
-    trap = armed.base / "trap"
+def test_variables_of_the_interpreter_do_not_reach_the_hook(features: LoopProject) -> None:
+    trap = features.base / "trap"
     trap.mkdir()
     (trap / "json.py").write_text("raise SystemExit(2)")
     (trap / "os.py").write_text("raise SystemExit(2)")
-    armed.extra_env.update({"PYTHONPATH": str(trap), "PYTHONSTARTUP": str(trap / "os.py")})
-    (armed.root / "os.py").write_text("raise SystemExit(2)")
-    assert armed.turn().blocks
+    features.extra_env.update({"PYTHONPATH": str(trap), "PYTHONSTARTUP": str(trap / "os.py")})
+    (features.root / "os.py").write_text("raise SystemExit(2)")
+    assert features.turn().blocks
 
 
 @pytest.mark.parametrize("locale", ["C", "POSIX", "en_US.UTF-8", "xx"])

@@ -24,32 +24,32 @@ def act_as(project: LoopProject, session: str) -> None:
 # A session that has nothing to do with the loop
 
 
-@pytest.mark.parametrize("event", EVENTS)
-def test_foreign_session_is_left_alone(armed: LoopProject, event: str) -> None:
-    armed.turn()
-    act_as(armed, OTHER)
-    armed.add_lines(user_line("something else"), text_line("done"))
-    before = armed.digest()
+def test_foreign_session_is_left_alone(features: LoopProject) -> None:
+    features.turn()
+    act_as(features, OTHER)
+    features.add_lines(user_line("something else"), text_line("done"))
+    before = features.digest()
     fields = {"source": "startup", "prompt": "hello", "reason": "other", "error": "rate_limit"}
-    assert armed.send(event, **fields).silent
-    assert armed.digest() == before
+    for event in EVENTS:
+        assert features.send(event, **fields).silent, event
+        assert features.digest() == before, event
 
 
-def test_foreign_session_that_edits_the_list_of_an_owned_loop_is_left_alone(armed: LoopProject) -> None:
-    armed.turn()
-    act_as(armed, OTHER)
-    armed.write_by_tool()
-    before = armed.digest()
-    assert armed.stop().silent
-    assert armed.digest() == before
+def test_foreign_session_that_edits_the_list_of_an_owned_loop_is_left_alone(features: LoopProject) -> None:
+    features.turn()
+    act_as(features, OTHER)
+    features.write_by_tool()
+    before = features.digest()
+    assert features.stop().silent
+    assert features.digest() == before
 
 
-def test_foreign_session_leaves_an_armed_loop_that_it_is_older_than(any_project: LoopProject) -> None:
-    any_project.add_lines(user_line("hello", timestamp=now_iso(-60)))
-    any_project.arm(session=None)
-    before = any_project.digest()
-    assert any_project.stop().silent
-    assert any_project.digest() == before
+def test_foreign_session_leaves_an_armed_loop_that_it_is_older_than(unarmed: LoopProject) -> None:
+    unarmed.add_lines(user_line("hello", timestamp=now_iso(-60)))
+    unarmed.arm(session=None)
+    before = unarmed.digest()
+    assert unarmed.stop().silent
+    assert unarmed.digest() == before
 
 
 def test_no_loop_means_silence_and_no_file(any_project: LoopProject) -> None:
@@ -76,16 +76,17 @@ def test_a_loop_of_another_project_is_not_mine(project: ProjectFactory) -> None:
     assert mine.digest() == before
 
 
-def test_a_copied_project_is_nobodys(armed: LoopProject) -> None:
-    armed.turn()
-    copy = armed.base / "copy"
-    shutil.copytree(armed.root, copy, symlinks=True)
-    before = armed.digest(copy, armed.home)
-    armed.extra_env["CLAUDE_PROJECT_DIR"] = str(copy)
+@pytest.mark.usefixtures("as_registered")
+def test_a_copied_project_is_nobodys(features: LoopProject) -> None:
+    features.turn()
+    copy = features.base / "copy"
+    shutil.copytree(features.root, copy, symlinks=True)
+    before = features.digest(copy, features.home)
+    features.extra_env["CLAUDE_PROJECT_DIR"] = str(copy)
     data = {"cwd": str(copy)}
-    assert armed.send("Stop", **data, session_id=OTHER).silent
-    assert armed.run(_bytes(armed, **data), cwd=copy).silent
-    assert armed.digest(copy, armed.home) == before
+    assert features.send("Stop", **data, session_id=OTHER).silent
+    assert features.run(_bytes(features, **data), cwd=copy).silent
+    assert features.digest(copy, features.home) == before
 
 
 def _bytes(project: LoopProject, **fields: object) -> bytes:
@@ -94,36 +95,39 @@ def _bytes(project: LoopProject, **fields: object) -> bytes:
     return json.dumps(project.payload(**fields)).encode()
 
 
-def test_a_cloned_project_is_nobodys(armed: LoopProject) -> None:
-    armed.commit_all()
-    clone = armed.base / "clone"
-    subprocess.run(["git", "clone", "--quiet", str(armed.root), str(clone)], check=True, capture_output=True)
-    armed.extra_env["CLAUDE_PROJECT_DIR"] = str(clone)
-    before = armed.digest(clone, armed.home)
-    assert armed.run(_bytes(armed, cwd=str(clone)), cwd=clone).silent
-    assert armed.digest(clone, armed.home) == before
+@pytest.mark.usefixtures("as_registered")
+def test_a_cloned_project_is_nobodys(features: LoopProject) -> None:
+    features.commit_all()
+    clone = features.base / "clone"
+    subprocess.run(
+        ["git", "clone", "--quiet", str(features.root), str(clone)], check=True, capture_output=True
+    )
+    features.extra_env["CLAUDE_PROJECT_DIR"] = str(clone)
+    before = features.digest(clone, features.home)
+    assert features.run(_bytes(features, cwd=str(clone)), cwd=clone).silent
+    assert features.digest(clone, features.home) == before
 
 
 # Binding
 
 
-def test_an_armed_loop_binds_to_the_first_session_begun_after(any_project: LoopProject) -> None:
-    any_project.arm(session=None)
-    answer = any_project.send("SessionStart", source="startup")
+def test_an_armed_loop_binds_to_the_first_session_begun_after(unarmed: LoopProject) -> None:
+    unarmed.arm(session=None)
+    answer = unarmed.send("SessionStart", source="startup")
     assert "owns the loop" in answer.message
-    assert any_project.loop()["owner"] == OWNER
-    act_as(any_project, OTHER)
-    assert any_project.send("SessionStart", source="startup").silent
-    assert any_project.turn().silent
-    act_as(any_project, OWNER)
-    assert any_project.turn().blocks
+    assert unarmed.loop()["owner"] == OWNER
+    act_as(unarmed, OTHER)
+    assert unarmed.send("SessionStart", source="startup").silent
+    assert unarmed.turn().silent
+    act_as(unarmed, OWNER)
+    assert unarmed.turn().blocks
 
 
 @pytest.mark.parametrize("source", ["resume", "compact"])
-def test_an_armed_loop_does_not_bind_to_an_older_session(any_project: LoopProject, source: str) -> None:
-    any_project.arm(session=None)
-    assert any_project.send("SessionStart", source=source).silent
-    assert any_project.loop()["owner"] is None
+def test_an_armed_loop_does_not_bind_to_an_older_session(unarmed: LoopProject, source: str) -> None:
+    unarmed.arm(session=None)
+    assert unarmed.send("SessionStart", source=source).silent
+    assert unarmed.loop()["owner"] is None
 
 
 def test_an_armed_loop_binds_to_the_session_that_submits_its_prompt(project: ProjectFactory) -> None:
@@ -138,20 +142,20 @@ def test_an_armed_loop_binds_to_the_session_that_submits_its_prompt(project: Pro
     assert found.turn().blocks
 
 
-def test_an_armed_loop_binds_at_the_stop_of_a_session_begun_after(any_project: LoopProject) -> None:
-    any_project.arm(session=None)
-    any_project.add_lines(user_line("go", timestamp=now_iso(1)))
-    assert any_project.turn().blocks
-    assert any_project.loop()["owner"] == OWNER
+def test_an_armed_loop_binds_at_the_stop_of_a_session_begun_after(unarmed: LoopProject) -> None:
+    unarmed.arm(session=None)
+    unarmed.add_lines(user_line("go", timestamp=now_iso(1)))
+    assert unarmed.turn().blocks
+    assert unarmed.loop()["owner"] == OWNER
 
 
-def test_a_bound_loop_binds_no_second_time(any_project: LoopProject) -> None:
-    any_project.arm(session=None)
-    assert any_project.send("SessionStart", source="startup").message
-    act_as(any_project, OTHER)
-    any_project.add_lines(user_line("go", timestamp=now_iso(5)))
-    assert any_project.stop().silent
-    assert any_project.loop()["owner"] == OWNER
+def test_a_bound_loop_binds_no_second_time(unarmed: LoopProject) -> None:
+    unarmed.arm(session=None)
+    assert unarmed.send("SessionStart", source="startup").message
+    act_as(unarmed, OTHER)
+    unarmed.add_lines(user_line("go", timestamp=now_iso(5)))
+    assert unarmed.stop().silent
+    assert unarmed.loop()["owner"] == OWNER
 
 
 def test_one_session_owns_one_loop(project: ProjectFactory) -> None:
@@ -178,21 +182,22 @@ def _files(project: LoopProject) -> dict[str, str]:
     return {f"{folder}/{path.name}": path.read_text() for path in project.folder.iterdir()}
 
 
-def test_a_payload_without_session_id_is_served_as_the_owners(armed: LoopProject) -> None:
-    assert armed.turn(session_id=...).blocks
-    assert armed.loop()["owner"] == OWNER
+def test_a_payload_without_session_id_is_served_as_the_owners(features: LoopProject) -> None:
+    assert features.turn(session_id=...).blocks
+    assert features.loop()["owner"] == OWNER
 
 
-def test_an_empty_owner_does_not_take_every_session(any_project: LoopProject) -> None:
-    any_project.arm(session="")
-    before = any_project.digest(any_project.root)
-    assert any_project.stop().silent
-    assert any_project.digest(any_project.root) == before
+def test_an_empty_owner_does_not_take_every_session(unarmed: LoopProject) -> None:
+    unarmed.arm(session="")
+    before = unarmed.digest(unarmed.root)
+    assert unarmed.stop().silent
+    assert unarmed.digest(unarmed.root) == before
 
 
 # Where the session stands
 
 
+@pytest.mark.usefixtures("as_registered")
 def test_found_from_a_subdirectory(armed: LoopProject) -> None:
     deep = armed.root / "src" / "deep er"
     deep.mkdir(parents=True)
@@ -201,6 +206,7 @@ def test_found_from_a_subdirectory(armed: LoopProject) -> None:
     assert armed.run(data, cwd=deep).blocks
 
 
+@pytest.mark.usefixtures("as_registered")
 def test_found_through_a_link_to_the_project(armed: LoopProject) -> None:
     link = armed.base / "link"
     link.symlink_to(armed.root)
@@ -208,6 +214,7 @@ def test_found_through_a_link_to_the_project(armed: LoopProject) -> None:
     assert armed.run(_bytes(armed, cwd=str(link)), cwd=link).blocks
 
 
+@pytest.mark.usefixtures("as_registered")
 @pytest.mark.parametrize("place", [".claude/worktrees/wt1", "../beside"])
 def test_found_from_a_worktree(armed: LoopProject, place: str) -> None:
     armed.commit_all()
@@ -219,21 +226,22 @@ def test_found_from_a_worktree(armed: LoopProject, place: str) -> None:
     assert armed.run(_bytes(armed, cwd=str(tree)), cwd=tree).blocks
 
 
-def test_found_when_the_working_directory_was_removed(armed: LoopProject) -> None:
-    gone = armed.root / "gone"
+def test_found_when_the_working_directory_was_removed(features: LoopProject) -> None:
+    gone = features.root / "gone"
     gone.mkdir()
-    data = _bytes(armed, cwd=str(gone))
-    command = f"cd gone && rmdir ../gone && {{ {armed.command('Stop')}; }}"
-    process = armed.start(data, argv=["/bin/sh", "-c", command])
-    assert armed.finish(process).blocks
+    data = _bytes(features, cwd=str(gone))
+    command = f"cd gone && rmdir ../gone && {{ {features.command('Stop')}; }}"
+    process = features.start(data, argv=["/bin/sh", "-c", command])
+    assert features.finish(process).blocks
 
 
-def test_a_loop_armed_in_a_worktree_stays_there(armed: LoopProject) -> None:
+@pytest.mark.usefixtures("as_registered")
+def test_a_loop_armed_in_a_worktree_stays_there(features: LoopProject) -> None:
     """The nearest pointer wins: a session in the worktree is not taken for the main checkout's loop."""
-    armed.commit_all()
-    tree = armed.base / "tree"
-    armed.git("worktree", "add", "--quiet", str(tree), "-b", "side")
-    armed.extra_env["CLAUDE_PROJECT_DIR"] = str(tree)
-    before = armed.digest()
-    assert armed.run(_bytes(armed, cwd=str(tree), session_id=OTHER), cwd=tree).silent
-    assert armed.digest() == before
+    features.commit_all()
+    tree = features.base / "tree"
+    features.git("worktree", "add", "--quiet", str(tree), "-b", "side")
+    features.extra_env["CLAUDE_PROJECT_DIR"] = str(tree)
+    before = features.digest()
+    assert features.run(_bytes(features, cwd=str(tree), session_id=OTHER), cwd=tree).silent
+    assert features.digest() == before

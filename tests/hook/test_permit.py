@@ -37,38 +37,36 @@ def test_claim_in_the_loops_session_is_let_through(project: ProjectFactory, layo
     assert is_allowed(ask(found, "ralphloop done 1.1"))
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
+def test_what_only_calls_the_loop_is_let_through(running: LoopProject) -> None:
+    for command in (
         "ralphloop done F1",
         "ralphloop done F1; ralphloop done F2 && ralphloop status",
         "ralphloop ask F1 'Which colour, red & blue; or green?'",
         "  ralphloop status --json  # a look",
-    ],
-)
-def test_what_only_calls_the_loop_is_let_through(running: LoopProject, command: str) -> None:
-    assert is_allowed(ask(running, command))
+    ):
+        assert is_allowed(ask(running, command)), command
 
 
+@pytest.mark.usefixtures("as_registered")
 def test_plugins_own_file_is_known_by_its_whole_path(running: LoopProject) -> None:
     assert is_allowed(ask(running, f'sh "{running.plugin}/bin/ralphloop" done F1'))
     assert not is_allowed(ask(running, 'sh "/elsewhere/bin/ralphloop" done F1'))
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        "ralphloop done F1; touch a", "touch a && ralphloop done F1", "ralphloop done F1 | tee a",
-        "ralphloop done $(touch a)", "ralphloop done `touch a`", 'ralphloop done "$HOME"', "touch a",
-        "ralphloop done F1\ntouch a", "(ralphloop done F1)", "{ ralphloop done F1; }", "ralphloop",
-        "PATH=. ralphloop done F1", "./ralphloop done F1", "ralphloop report --output a", "",
-        "ralphloop cancel", "ralphloop start --unapproved", "ralphloop --typed done", "ralphloop done 'F1",
-        "eval ralphloop done F1", "sh -c 'ralphloop done F1'", "ralphloop\\ done", "ralphloop done F1 > a",
-        "command ralphloop done F1", "ralphloop done <(touch a)",
-    ],
+BESIDE = (
+    "ralphloop done F1; touch a", "touch a && ralphloop done F1", "ralphloop done F1 | tee a",
+    "ralphloop done $(touch a)", "ralphloop done `touch a`", 'ralphloop done "$HOME"', "touch a",
+    "ralphloop done F1\ntouch a", "(ralphloop done F1)", "{ ralphloop done F1; }", "ralphloop",
+    "PATH=. ralphloop done F1", "./ralphloop done F1", "ralphloop report --output a", "",
+    "ralphloop cancel", "ralphloop start --unapproved", "ralphloop --typed done", "ralphloop done 'F1",
+    "eval ralphloop done F1", "sh -c 'ralphloop done F1'", "ralphloop\\ done", "ralphloop done F1 > a",
+    "command ralphloop done F1", "ralphloop done <(touch a)",
 )  # fmt: skip
-def test_anything_beside_it_is_left_to_the_persons_rules(running: LoopProject, command: str) -> None:
-    assert not is_allowed(ask(running, command))
+
+
+def test_anything_beside_it_is_left_to_the_persons_rules(running: LoopProject) -> None:
+    for command in BESIDE:
+        assert not is_allowed(ask(running, command)), command
 
 
 @pytest.mark.parametrize("place", ["bin", "link", "relative"])

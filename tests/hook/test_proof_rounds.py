@@ -7,7 +7,7 @@ import time
 
 from hook.conftest import ProjectFactory
 from hook.harness import OWNER, LoopProject, feature
-from hook.proven import checked, cli, is_closed, known, listed
+from hook.proven import WAITS, Slow, checked, cli, is_closed, known, listed
 
 AGENT = {"CLAUDECODE": "1", "CLAUDE_CODE_SESSION_ID": OWNER}
 
@@ -38,14 +38,11 @@ def test_green_evidence_of_an_older_final_run_does_not_count(project: ProjectFac
 
 
 def test_a_person_who_vouches_while_the_check_runs_is_not_overruled(project: ProjectFactory) -> None:
-    found = checked(project, "features", "touch begun; sleep 4; exit 1", "")
+    found = checked(project, "features", f"{WAITS}; exit 1", "")
     found.close(1)
-    process = found.start(json.dumps(found.payload()).encode())
-    deadline = time.monotonic() + 30
-    while not (found.root / "begun").exists() and time.monotonic() < deadline:
-        time.sleep(0.05)
+    slow = Slow(found)
     assert cli(found, "accept", "F1").returncode == 0
-    found.finish(process)
+    slow.let_go()
     assert known(found, "F1")["state"] == "vouched"
     assert is_closed(found, 1)
 

@@ -52,6 +52,7 @@ def spare_files(project: LoopProject) -> list[Path]:
     return [*project.root.rglob("*.tmp"), *project.state_home.rglob("*.tmp")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_twenty_stops_at_once_are_all_counted(project: ProjectFactory, layout: str) -> None:
     found = project(layout)
@@ -117,6 +118,7 @@ def cancel(project: LoopProject) -> None:
         loop.rest(state)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_a_cancel_during_stops_holds_at_the_next_one(project: ProjectFactory, layout: str) -> None:
     for number in range(4):
@@ -133,6 +135,7 @@ def test_a_cancel_during_stops_holds_at_the_next_one(project: ProjectFactory, la
         assert (loop["state"], loop["outcome"]) == ("ended", "cancelled")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_a_cancel_with_the_file_removed_brings_nothing_back(project: ProjectFactory, layout: str) -> None:
     for number in range(4):
@@ -161,6 +164,7 @@ def test_a_pause_during_a_stop_holds(project: ProjectFactory) -> None:
     assert found.loop()["state"] == "paused"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_a_kill_at_any_instant_leaves_a_loop_that_goes_on(project: ProjectFactory, layout: str) -> None:
     found = project(layout)
@@ -182,6 +186,7 @@ def kill_quietly(process: subprocess.Popen[bytes]) -> None:
     process.communicate(timeout=60)
 
 
+@pytest.mark.slow
 def test_a_kill_while_claiming_leaves_a_list_that_can_be_claimed(project: ProjectFactory) -> None:
     lottery = random.Random(11)
     for _ in range(8):
@@ -209,50 +214,50 @@ class Held:
 
 
 def test_a_lock_held_past_the_deadline_lets_the_stop_through_and_is_journaled(
-    armed: LoopProject, monkeypatch: pytest.MonkeyPatch
+    features: LoopProject, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    before = armed.loop()
-    held = Held(armed.kept("lock"))
+    before = features.loop()
+    held = Held(features.kept("lock"))
     monkeypatch.setattr("ralphloop.store.loop.Lock", short_lock)
     try:
-        assert stop_here(armed) == ""
+        assert stop_here(features) == ""
     finally:
         held.release()
-    assert armed.journal()[-1]["event"] == "busy"
-    assert armed.loop() == before
-    assert json.loads(stop_here(armed))["decision"] == "block"
+    assert features.journal()[-1]["event"] == "busy"
+    assert features.loop() == before
+    assert json.loads(stop_here(features))["decision"] == "block"
 
 
 def test_a_shelf_locked_past_the_deadline_lets_the_stop_through(
-    any_project: LoopProject, monkeypatch: pytest.MonkeyPatch
+    unarmed: LoopProject, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    any_project.arm(session=None)
-    any_project.add_lines(user_line("go", timestamp=now_iso(1)))
-    held = Held(Path(any_project.shelf().folder) / "lock")
+    unarmed.arm(session=None)
+    unarmed.add_lines(user_line("go", timestamp=now_iso(1)))
+    held = Held(Path(unarmed.shelf().folder) / "lock")
     monkeypatch.setattr("ralphloop.store.shelf.Lock", short_lock)
     try:
-        said = json.loads(stop_here(any_project))
+        said = json.loads(stop_here(unarmed))
     finally:
         held.release()
     assert said == {"continue": True, "systemMessage": said["systemMessage"]}
     assert "others were at work here for too long" in said["systemMessage"]
-    assert json.loads(stop_here(any_project))["decision"] == "block"
+    assert json.loads(stop_here(unarmed))["decision"] == "block"
 
 
 def short_lock(path: str, *, wait_s: float = 0.0) -> lock.Lock:
     return lock.Lock(path, wait_s=0.1)
 
 
-def test_a_lock_that_comes_free_in_time_is_waited_for(armed: LoopProject) -> None:
-    held = Held(armed.kept("lock"))
+def test_a_lock_that_comes_free_in_time_is_waited_for(features: LoopProject) -> None:
+    held = Held(features.kept("lock"))
     timer = threading.Timer(0.5, held.release)
     timer.start()
-    answer = armed.turn()
+    answer = features.turn()
     timer.join()
     assert answer.blocks
 
 
-def test_a_dead_holder_does_not_hold_the_lock(armed: LoopProject) -> None:
+def test_a_dead_holder_does_not_hold_the_lock(features: LoopProject) -> None:
     code = "import fcntl, os, sys; fcntl.flock(os.open(sys.argv[1], 66), 2); os.kill(os.getpid(), 9)"
-    subprocess.run([sys.executable, "-c", code, str(armed.kept("lock"))], check=False)
-    assert armed.turn().blocks
+    subprocess.run([sys.executable, "-c", code, str(features.kept("lock"))], check=False)
+    assert features.turn().blocks

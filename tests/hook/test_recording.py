@@ -42,15 +42,15 @@ def home_file(found: dict[str, Any], name: str) -> str:
     return text
 
 
-def test_nothing_is_recorded_unless_it_is_switched_on(armed: LoopProject) -> None:
-    assert armed.turn().blocks
-    assert recorded(armed) == []
-    switch_on(armed)
-    assert armed.turn().blocks
-    assert len(recorded(armed)) == 1
-    records.switch(armed.shelf(), on=False)
-    assert armed.turn().blocks
-    assert len(recorded(armed)) == 1
+def test_nothing_is_recorded_unless_it_is_switched_on(features: LoopProject) -> None:
+    assert features.turn().blocks
+    assert recorded(features) == []
+    switch_on(features)
+    assert features.turn().blocks
+    assert len(recorded(features)) == 1
+    records.switch(features.shelf(), on=False)
+    assert features.turn().blocks
+    assert len(recorded(features)) == 1
 
 
 def test_a_record_has_the_state_before_the_decision_and_the_answer(armed: LoopProject) -> None:
@@ -72,24 +72,26 @@ def test_a_record_has_the_state_before_the_decision_and_the_answer(armed: LoopPr
     assert found["duration_ms"] > 0
 
 
-def test_the_project_and_the_home_have_marks_instead_of_paths(armed: LoopProject) -> None:
-    switch_on(armed)
-    armed.turn(f"See {armed.root}/src/a.py, {armed.root}. Not {armed.root}-old/b, but {armed.home}/x.")
-    text = json.dumps(the_record(armed))
-    assert str(armed.home) not in text
-    assert str(armed.root) not in text.replace(f"{armed.root}-old", "")
-    found = the_record(armed)
+def test_the_project_and_the_home_have_marks_instead_of_paths(features: LoopProject) -> None:
+    switch_on(features)
+    features.turn(
+        f"See {features.root}/src/a.py, {features.root}. Not {features.root}-old/b, but {features.home}/x."
+    )
+    text = json.dumps(the_record(features))
+    assert str(features.home) not in text
+    assert str(features.root) not in text.replace(f"{features.root}-old", "")
+    found = the_record(features)
     assert found["payload"]["cwd"] == "@ROOT@"
-    assert found["payload"]["transcript_path"] == f"@LOGS@/{armed.session}.jsonl"
-    said = f"See @ROOT@/src/a.py, @ROOT@. Not {armed.root}-old/b, but @HOME@/x."
+    assert found["payload"]["transcript_path"] == f"@LOGS@/{features.session}.jsonl"
+    said = f"See @ROOT@/src/a.py, @ROOT@. Not {features.root}-old/b, but @HOME@/x."
     assert found["payload"]["last_assistant_message"] == said
     assert all(path.startswith((".local/state/ralphloop/by-path@ROOT@/",)) for path in found["home"])
 
 
-def test_files_and_folders_of_records_are_the_persons_alone(armed: LoopProject) -> None:
-    switch_on(armed)
-    armed.turn()
-    (one,) = records.kept(armed.shelf())
+def test_files_and_folders_of_records_are_the_persons_alone(features: LoopProject) -> None:
+    switch_on(features)
+    features.turn()
+    (one,) = records.kept(features.shelf())
     assert stat.S_IMODE(os.stat(one.path).st_mode) == 0o600
     assert stat.S_IMODE(os.stat(os.path.dirname(one.path)).st_mode) == 0o700
 
@@ -197,12 +199,12 @@ def test_a_subagents_stop_is_not_recorded(features: LoopProject) -> None:
     assert recorded(features) == []
 
 
-def test_a_broken_place_for_records_changes_no_answer(armed: LoopProject) -> None:
-    switch_on(armed)
-    (Path(armed.shelf().kept(armed.loop()["id"])) / "records").write_text("in the way")
-    assert armed.turn().blocks
-    assert recorded(armed) == []
-    assert "stop not recorded" in (armed.run_folder / "hook.log").read_text()
+def test_a_broken_place_for_records_changes_no_answer(features: LoopProject) -> None:
+    switch_on(features)
+    (Path(features.shelf().kept(features.loop()["id"])) / "records").write_text("in the way")
+    assert features.turn().blocks
+    assert recorded(features) == []
+    assert "stop not recorded" in (features.run_folder / "hook.log").read_text()
 
 
 def test_a_bug_of_ours_is_recorded_without_an_answer(

@@ -18,41 +18,41 @@ CLIENTS = {
 
 
 @pytest.mark.parametrize("order", list(itertools.permutations(["plugin", "settings"])))
-def test_two_registrations_give_one_answer_per_stop(armed: LoopProject, order: tuple[str, ...]) -> None:
+def test_two_registrations_give_one_answer_per_stop(features: LoopProject, order: tuple[str, ...]) -> None:
     for _ in range(3):
-        said = [armed.stop(registration=name, last_assistant_message=None).blocks for name in order]
+        said = [features.stop(registration=name, last_assistant_message=None).blocks for name in order]
         assert said == [True, False]
-    assert armed.loop()["iteration"] == 4
+    assert features.loop()["iteration"] == 4
 
 
-def test_the_registration_that_served_the_prompt_serves_it_in_any_order(armed: LoopProject) -> None:
-    assert armed.turn(registration="plugin").blocks
-    assert armed.turn(registration="settings").silent
-    assert armed.turn(registration="plugin").blocks
+def test_the_registration_that_served_the_prompt_serves_it_in_any_order(features: LoopProject) -> None:
+    assert features.turn(registration="plugin").blocks
+    assert features.turn(registration="settings").silent
+    assert features.turn(registration="plugin").blocks
 
 
-def test_the_next_prompt_may_be_served_by_the_other(armed: LoopProject) -> None:
+def test_the_next_prompt_may_be_served_by_the_other(features: LoopProject) -> None:
     for number in (1, 2, 3):
-        armed.close(number)
-    assert not armed.turn(registration="plugin").blocks
-    loop = armed.the_loop()
+        features.close(number)
+    assert not features.turn(registration="plugin").blocks
+    loop = features.the_loop()
     state = loop.load()
     assert state is not None
-    armed.close(1, done=False)
+    features.close(1, done=False)
     state.state, state.outcome = "running", None
-    armed.edit_loop(state="running", outcome=None)
+    features.edit_loop(state="running", outcome=None)
     from ralphloop.store import shelf
 
-    armed.shelf().put(loop.record, shelf.OWNED)
-    armed.new_prompt()
-    assert armed.turn(registration="settings").blocks
-    assert armed.turn(registration="plugin").silent
+    features.shelf().put(loop.record, shelf.OWNED)
+    features.new_prompt()
+    assert features.turn(registration="settings").blocks
+    assert features.turn(registration="plugin").silent
 
 
-def test_without_a_prompt_id_one_registration_serves_the_session(armed: LoopProject) -> None:
-    assert armed.turn(registration="plugin", prompt_id=...).blocks
-    assert armed.turn(registration="settings", prompt_id=...).silent
-    assert armed.turn(registration="plugin", prompt_id=...).blocks
+def test_without_a_prompt_id_one_registration_serves_the_session(features: LoopProject) -> None:
+    assert features.turn(registration="plugin", prompt_id=...).blocks
+    assert features.turn(registration="settings", prompt_id=...).silent
+    assert features.turn(registration="plugin", prompt_id=...).blocks
 
 
 def test_at_the_end_of_a_loop_only_one_registration_speaks(project: ProjectFactory) -> None:
@@ -62,20 +62,21 @@ def test_at_the_end_of_a_loop_only_one_registration_speaks(project: ProjectFacto
     assert found.stop(registration="settings").silent
 
 
+@pytest.mark.usefixtures("as_registered")
 @pytest.mark.parametrize("served", LAYOUTS)
-@pytest.mark.parametrize("other", LAYOUTS)
-def test_each_plugin_serves_its_own_layout_only(project: ProjectFactory, served: str, other: str) -> None:
-    found = project(served)
-    found.arm()
-    stranger = project(other, {})
-    found.plugin, found.layout = stranger.plugin, other
-    before = found.digest()
-    answer = found.stop()
-    if served == other:
-        assert answer.blocks
-    else:
-        assert answer.silent
-        assert found.digest() == before
+def test_each_plugin_serves_its_own_layout_only(project: ProjectFactory, served: str) -> None:
+    for other in LAYOUTS:
+        found = project(served)
+        found.arm()
+        stranger = project(other, {})
+        found.plugin, found.layout = stranger.plugin, other
+        before = found.digest()
+        answer = found.stop()
+        if served == other:
+            assert answer.blocks
+        else:
+            assert answer.silent, other
+            assert found.digest() == before, other
 
 
 def test_three_layouts_in_one_project_do_not_disturb_each_other(project: ProjectFactory) -> None:
@@ -96,24 +97,24 @@ def _own_files() -> dict[str, str]:
     return {layout: OWN_FILES[layout] for layout in SEQUENTIAL}
 
 
-@pytest.mark.parametrize("client", sorted(CLIENTS))
-def test_another_client_is_left_alone(armed: LoopProject, client: str) -> None:
-    armed.extra_env.update(CLIENTS[client])
-    before = armed.digest()
-    for event in ("Stop", "SessionStart", "SessionEnd", "UserPromptSubmit", "StopFailure"):
-        assert armed.send(event, source="startup", prompt="x").silent
-    assert armed.digest() == before
+def test_another_client_is_left_alone(features: LoopProject) -> None:
+    before = features.digest()
+    for client, variables in CLIENTS.items():
+        features.extra_env = dict(variables)
+        for event in ("Stop", "SessionStart", "SessionEnd", "UserPromptSubmit", "StopFailure"):
+            assert features.send(event, source="startup", prompt="x").silent, (client, event)
+            assert features.digest() == before, (client, event)
 
 
-def test_codex_is_left_alone(armed: LoopProject) -> None:
-    before = armed.digest()
-    assert armed.stop(turn_id="t1", prompt_id=...).silent
-    assert armed.digest() == before
+def test_codex_is_left_alone(features: LoopProject) -> None:
+    before = features.digest()
+    assert features.stop(turn_id="t1", prompt_id=...).silent
+    assert features.digest() == before
 
 
-def test_claude_code_started_by_another_client_is_served(armed: LoopProject) -> None:
-    armed.extra_env.update({"GEMINI_SESSION_ID": "g", "CLAUDE_CODE_SESSION_ID": OWNER})
-    assert armed.turn().blocks
+def test_claude_code_started_by_another_client_is_served(features: LoopProject) -> None:
+    features.extra_env.update({"GEMINI_SESSION_ID": "g", "CLAUDE_CODE_SESSION_ID": OWNER})
+    assert features.turn().blocks
 
 
 def test_a_disabled_plugin_leaves_its_own_loop_alone(project: ProjectFactory) -> None:
@@ -128,9 +129,9 @@ def test_a_disabled_plugin_leaves_its_own_loop_alone(project: ProjectFactory) ->
         assert found.stop().blocks
 
 
-def test_a_subagents_stop_is_left_alone(armed: LoopProject) -> None:
-    before = armed.digest()
+def test_a_subagents_stop_is_left_alone(features: LoopProject) -> None:
+    before = features.digest()
     fields = {"agent_id": "a1", "agent_type": "general", "agent_transcript_path": "/x"}
-    assert armed.send("SubagentStop", **fields).silent
-    assert armed.send("Stop", **fields).silent
-    assert armed.digest() == before
+    assert features.send("SubagentStop", **fields).silent
+    assert features.send("Stop", **fields).silent
+    assert features.digest() == before

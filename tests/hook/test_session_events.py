@@ -13,12 +13,12 @@ from hook.lines import compact_line, error_line
 
 
 @pytest.mark.parametrize("reason", ["clear", "prompt_input_exit", "other"])
-def test_the_end_of_the_session_pauses_the_loop(armed: LoopProject, reason: str) -> None:
-    armed.turn()
-    assert armed.send("SessionEnd", reason=reason).silent
-    assert (armed.loop()["state"], armed.loop()["outcome"]) == ("paused", "interrupted")
-    assert reason in armed.loop()["detail"]
-    assert armed.journal()[-1]["event"] == "session_end"
+def test_the_end_of_the_session_pauses_the_loop(features: LoopProject, reason: str) -> None:
+    features.turn()
+    assert features.send("SessionEnd", reason=reason).silent
+    assert (features.loop()["state"], features.loop()["outcome"]) == ("paused", "interrupted")
+    assert reason in features.loop()["detail"]
+    assert features.journal()[-1]["event"] == "session_end"
 
 
 def test_a_loop_paused_by_the_end_of_its_session_waits_for_resume(armed: LoopProject) -> None:
@@ -33,23 +33,23 @@ def test_a_loop_paused_by_the_end_of_its_session_waits_for_resume(armed: LoopPro
     assert armed.digest(armed.root) == before
 
 
-def test_the_end_of_an_ended_loops_session_changes_nothing(armed: LoopProject) -> None:
+def test_the_end_of_an_ended_loops_session_changes_nothing(features: LoopProject) -> None:
     for number in (1, 2, 3):
-        armed.close(number)
-    armed.turn()
-    before = armed.digest()
-    assert armed.send("SessionEnd", reason="other").silent
-    assert armed.digest() == before
+        features.close(number)
+    features.turn()
+    before = features.digest()
+    assert features.send("SessionEnd", reason="other").silent
+    assert features.digest() == before
 
 
-def test_a_resumed_session_keeps_its_running_loop(armed: LoopProject) -> None:
-    armed.turn()
-    before = armed.digest()
-    assert armed.send("SessionStart", source="resume").silent
-    assert armed.digest() == before
-    armed.new_prompt()
-    armed.edit_loop(pending="")
-    assert armed.turn().blocks
+def test_a_resumed_session_keeps_its_running_loop(features: LoopProject) -> None:
+    features.turn()
+    before = features.digest()
+    assert features.send("SessionStart", source="resume").silent
+    assert features.digest() == before
+    features.new_prompt()
+    features.edit_loop(pending="")
+    assert features.turn().blocks
 
 
 def test_after_a_compaction_the_task_is_put_back_once_and_the_owner_kept(armed: LoopProject) -> None:
@@ -65,34 +65,34 @@ def test_after_a_compaction_the_task_is_put_back_once_and_the_owner_kept(armed: 
     assert armed.loop()["owner"] == OWNER
 
 
-def test_after_a_compaction_only_the_serving_registration_speaks(armed: LoopProject) -> None:
-    armed.turn(registration="plugin")
-    assert armed.send("SessionStart", source="compact", registration="settings").silent
-    assert armed.send("SessionStart", source="compact", registration="plugin").context
+def test_after_a_compaction_only_the_serving_registration_speaks(features: LoopProject) -> None:
+    features.turn(registration="plugin")
+    assert features.send("SessionStart", source="compact", registration="settings").silent
+    assert features.send("SessionStart", source="compact", registration="plugin").context
 
 
-def test_after_a_compaction_a_paused_loop_says_nothing(armed: LoopProject) -> None:
-    armed.turn()
-    armed.send("SessionEnd", reason="other")
-    assert armed.send("SessionStart", source="compact").silent
+def test_after_a_compaction_a_paused_loop_says_nothing(features: LoopProject) -> None:
+    features.turn()
+    features.send("SessionEnd", reason="other")
+    assert features.send("SessionStart", source="compact").silent
 
 
-def test_clear_begins_a_session_that_does_not_own_the_paused_loop(armed: LoopProject) -> None:
-    armed.turn()
-    armed.send("SessionEnd", reason="clear")
-    armed.session = OTHER
-    armed.new_prompt()
-    assert armed.send("SessionStart", source="clear").silent
-    before = armed.digest(armed.root)
-    assert armed.stop().silent
-    assert armed.digest(armed.root) == before
+def test_clear_begins_a_session_that_does_not_own_the_paused_loop(features: LoopProject) -> None:
+    features.turn()
+    features.send("SessionEnd", reason="clear")
+    features.session = OTHER
+    features.new_prompt()
+    assert features.send("SessionStart", source="clear").silent
+    before = features.digest(features.root)
+    assert features.stop().silent
+    assert features.digest(features.root) == before
 
 
-def test_a_stop_failure_by_rate_limit_pauses_until_the_next_stop(armed: LoopProject) -> None:
-    armed.turn()
+def test_a_stop_failure_by_rate_limit_pauses_until_the_next_stop(features: LoopProject) -> None:
+    features.turn()
     details = "429 rate_limit_error: resets 7pm (Asia/Tokyo)"
-    assert armed.send("StopFailure", error="rate_limit", error_details=details).silent
-    loop = armed.loop()
+    assert features.send("StopFailure", error="rate_limit", error_details=details).silent
+    loop = features.loop()
     assert (loop["state"], loop["outcome"]) == ("paused", "rate_limited")
     zone = ZoneInfo("Asia/Tokyo")
     reset = datetime.now(zone).replace(hour=19, minute=0, second=0, microsecond=0)
@@ -100,23 +100,23 @@ def test_a_stop_failure_by_rate_limit_pauses_until_the_next_stop(armed: LoopProj
         reset += timedelta(days=1)
     assert loop["resume_at"] == pytest.approx(reset.timestamp() + 60, abs=1)
     assert loop["iteration"] == 2
-    armed.new_prompt()
-    armed.add_lines(error_line("API Error: 429 rate_limit_error"))
-    assert armed.turn().blocks
-    assert armed.loop()["iteration"] == 3
+    features.new_prompt()
+    features.add_lines(error_line("API Error: 429 rate_limit_error"))
+    assert features.turn().blocks
+    assert features.loop()["iteration"] == 3
 
 
 @pytest.mark.parametrize("error", ["server_error", "unknown", "invalid_request"])
-def test_another_stop_failure_fails_the_loop(armed: LoopProject, error: str) -> None:
-    armed.turn()
-    assert armed.send("StopFailure", error=error, error_details="API Error: 400 bad").silent
-    assert armed.loop()["outcome"] == "failed"
-    armed.new_prompt()
-    assert armed.stop().silent
+def test_another_stop_failure_fails_the_loop(features: LoopProject, error: str) -> None:
+    features.turn()
+    assert features.send("StopFailure", error=error, error_details="API Error: 400 bad").silent
+    assert features.loop()["outcome"] == "failed"
+    features.new_prompt()
+    assert features.stop().silent
 
 
-@pytest.mark.parametrize("event", ["Notification", "PreToolUse", "PreCompact", "", "stop"])
-def test_an_event_that_is_not_ours_is_left_alone(armed: LoopProject, event: str) -> None:
-    before = armed.digest()
-    assert armed.stop(hook_event_name=event).silent
-    assert armed.digest() == before
+def test_an_event_that_is_not_ours_is_left_alone(features: LoopProject) -> None:
+    before = features.digest()
+    for event in ("Notification", "PreToolUse", "PreCompact", "", "stop"):
+        assert features.stop(hook_event_name=event).silent, event
+        assert features.digest() == before, event

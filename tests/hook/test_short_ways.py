@@ -21,13 +21,13 @@ def edit(path: Path, **values: object) -> None:
     path.write_text(json.dumps({**json.loads(path.read_text()), **values}))
 
 
-def test_editing_loop_json_neither_completes_nor_resets_a_loop(armed: LoopProject) -> None:
-    armed.turn()
-    edit(armed.run_folder / "loop.json", state="ended", outcome="complete")
-    assert armed.turn().blocks
-    edit(armed.run_folder / "loop.json", iteration=1)
-    armed.turn()
-    assert armed.loop()["iteration"] == 4
+def test_editing_loop_json_neither_completes_nor_resets_a_loop(features: LoopProject) -> None:
+    features.turn()
+    edit(features.run_folder / "loop.json", state="ended", outcome="complete")
+    assert features.turn().blocks
+    edit(features.run_folder / "loop.json", iteration=1)
+    features.turn()
+    assert features.loop()["iteration"] == 4
 
 
 def test_editing_the_ledger_in_the_project_closes_no_task(armed: LoopProject) -> None:
@@ -42,17 +42,17 @@ def test_editing_the_ledger_in_the_project_closes_no_task(armed: LoopProject) ->
 @pytest.mark.parametrize("name", ["journal.jsonl", "hook.log"])
 @pytest.mark.parametrize("place", ["pipe", "link"])
 def test_a_pipe_or_link_in_a_logs_place_neither_hangs_nor_is_followed(
-    armed: LoopProject, name: str, place: str
+    features: LoopProject, name: str, place: str
 ) -> None:
-    armed.turn()
-    path, victim = armed.run_folder / name, armed.base / "victim"
+    features.turn()
+    path, victim = features.run_folder / name, features.base / "victim"
     path.unlink()
     victim.write_text("untouched")
     if place == "pipe":
         os.mkfifo(path)
     else:
         path.symlink_to(victim)
-    assert armed.turn().blocks
+    assert features.turn().blocks
     assert path.is_file()
     assert not path.is_symlink()
     assert victim.read_text() == "untouched"
@@ -73,12 +73,13 @@ def test_a_loop_folder_replaced_by_a_link_is_not_written_through(project: Projec
     assert found.digest(victim) == before
 
 
-def test_a_project_that_was_moved_is_not_built_anew(armed: LoopProject) -> None:
-    armed.turn()
-    shutil.move(armed.root, armed.base / "moved")
-    answer = armed.stop(cwd=armed.base)
+@pytest.mark.usefixtures("as_registered")
+def test_a_project_that_was_moved_is_not_built_anew(features: LoopProject) -> None:
+    features.turn()
+    shutil.move(features.root, features.base / "moved")
+    answer = features.stop(cwd=features.base)
     assert answer.silent
-    assert not armed.root.exists()
+    assert not features.root.exists()
 
 
 def test_a_run_folder_that_leads_out_is_not_used(project: ProjectFactory) -> None:
@@ -158,21 +159,21 @@ def test_two_waiting_loops_do_not_capture_a_session_with_another_prompt(project:
     assert found.shelf().owned_by(OWNER) is None
 
 
-def test_an_interrupt_pauses_at_the_next_message_already(armed: LoopProject) -> None:
-    armed.turn()
-    armed.add_lines(interrupt_line())
-    armed.new_prompt()
-    answer = armed.send("UserPromptSubmit", prompt="what was that?")
+def test_an_interrupt_pauses_at_the_next_message_already(features: LoopProject) -> None:
+    features.turn()
+    features.add_lines(interrupt_line())
+    features.new_prompt()
+    answer = features.send("UserPromptSubmit", prompt="what was that?")
     assert "paused (interrupted)" in answer.message
-    assert armed.loop()["outcome"] == "interrupted"
-    assert armed.stop().silent
+    assert features.loop()["outcome"] == "interrupted"
+    assert features.stop().silent
 
 
-def test_a_message_without_an_interrupt_changes_nothing(armed: LoopProject) -> None:
-    armed.turn()
-    before = armed.digest(armed.root)
-    assert armed.send("UserPromptSubmit", prompt="by the way").silent
-    assert armed.digest(armed.root) == before
+def test_a_message_without_an_interrupt_changes_nothing(features: LoopProject) -> None:
+    features.turn()
+    before = features.digest(features.root)
+    assert features.send("UserPromptSubmit", prompt="by the way").silent
+    assert features.digest(features.root) == before
 
 
 def test_resume_gives_a_task_that_was_set_aside_another_try(project: ProjectFactory) -> None:
@@ -191,18 +192,18 @@ def test_resume_gives_a_task_that_was_set_aside_another_try(project: ProjectFact
     assert found.turn().blocks
 
 
-def test_a_rate_limit_seen_in_the_transcript_keeps_its_reset(armed: LoopProject) -> None:
-    armed.turn()
-    armed.add_lines(error_line("API Error: 429 rate limit reached, resets 7pm (Asia/Tokyo)"))
-    armed.new_prompt()
-    armed.stop()
-    assert armed.loop()["outcome"] == "rate_limited"
-    assert armed.loop()["resume_at"] > armed.loop()["seen_at"]
+def test_a_rate_limit_seen_in_the_transcript_keeps_its_reset(features: LoopProject) -> None:
+    features.turn()
+    features.add_lines(error_line("API Error: 429 rate limit reached, resets 7pm (Asia/Tokyo)"))
+    features.new_prompt()
+    features.stop()
+    assert features.loop()["outcome"] == "rate_limited"
+    assert features.loop()["resume_at"] > features.loop()["seen_at"]
 
 
-def test_a_refused_claim_of_completion_is_journaled(armed: LoopProject) -> None:
-    armed.turn("ALL_TASKS_COMPLETE")
-    assert armed.journal()[-1]["refused"] == "ALL_TASKS_COMPLETE"
+def test_a_refused_claim_of_completion_is_journaled(features: LoopProject) -> None:
+    features.turn("ALL_TASKS_COMPLETE")
+    assert features.journal()[-1]["refused"] == "ALL_TASKS_COMPLETE"
 
 
 def test_terminal_escapes_in_a_task_reach_neither_message_nor_reason(project: ProjectFactory) -> None:
@@ -214,6 +215,7 @@ def test_terminal_escapes_in_a_task_reach_neither_message_nor_reason(project: Pr
     assert not set("\x1b\x07") & set(answer.reason + answer.message)
 
 
+@pytest.mark.usefixtures("as_registered")
 def test_a_pointer_that_names_another_spec_leaves_the_first_alone(project: ProjectFactory) -> None:
     found = project("specum")
     found.arm()

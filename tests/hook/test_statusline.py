@@ -36,6 +36,7 @@ from ralphloop.hook import statusline
 def test_a_running_loop_shows_its_tally_turn_task_and_figures(armed: LoopProject) -> None:
     armed.turn()
     name, most = DEMO[armed.layout], MOST[armed.layout]
+    assert shown(armed, real=True) == shown(armed)
     assert shown(armed) == (
         f"ralphloop {name} · 0/3 done · iteration 2/{most} · next {task_id(armed.layout, 1)}"
         " · context 41 % · $1.20"
@@ -74,36 +75,43 @@ def test_a_phase_before_execution_is_named(project: ProjectFactory) -> None:
 def test_it_is_found_from_a_folder_below(features: LoopProject) -> None:
     below = features.root / "src"
     below.mkdir()
-    assert "next F1" in shown(features, start_in=below)
-    assert "next F1" in shown(features, start_in=below, cwd=str(below))
+    assert "next F1" in shown(features, real=True, start_in=below)
+    assert "next F1" in shown(features, real=True, start_in=below, cwd=str(below))
 
 
 # Nothing is touched
 
 
-@pytest.mark.parametrize("change", ["none", "claim", "criteria", "damage", "request"])
-def test_nothing_is_written(armed: LoopProject, change: str) -> None:
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_nothing_is_written(project: ProjectFactory, layout: str) -> None:
     """Not even where a stop would restore, mark or count something."""
-    armed.turn()
-    place = list_file(armed)
+    for change in ("none", "claim", "criteria", "damage", "request"):
+        found = project(layout)
+        found.arm()
+        found.turn()
+        harm(found, change)
+        before = found.digest()
+        assert shown(found).startswith("ralphloop "), change
+        assert found.digest() == before, change
+
+
+def harm(found: LoopProject, change: str) -> None:
+    place = list_file(found)
     if change == "claim":
-        armed.close(1)
+        found.close(1)
     elif change == "criteria":
         place.write_text(place.read_text().replace("Do F2", "Skip F2").replace("number 2", "nothing"))
     elif change == "damage":
-        armed.own.write_text("{")
-        os.utime(armed.own, (1, 1))
+        found.own.write_text("{")
+        os.utime(found.own, (1, 1))
     elif change == "request":
-        armed.the_loop().ask_for("pause")
-    before = armed.digest()
-    assert shown(armed).startswith("ralphloop ")
-    assert armed.digest() == before
+        found.the_loop().ask_for("pause")
 
 
-def test_a_foreign_session_gets_nothing(armed: LoopProject) -> None:
-    before = armed.digest()
-    assert shown(armed, session_id=OTHER) == ""
-    assert armed.digest() == before
+def test_a_foreign_session_gets_nothing(features: LoopProject) -> None:
+    before = features.digest()
+    assert shown(features, session_id=OTHER) == ""
+    assert features.digest() == before
 
 
 def test_another_client_gets_nothing(features: LoopProject) -> None:
@@ -133,20 +141,20 @@ def test_without_a_loop_no_python_is_started(project: ProjectFactory) -> None:
     (tools / "python3").write_text(f"#!/bin/sh\necho \"$@\" > '{mark}'\n")
     (tools / "python3").chmod(0o755)
     found.extra_env["PATH"] = str(tools)
-    assert shown(found) == ""
+    assert shown(found, real=True) == ""
     assert not mark.exists()
     found.write(loop_files("features"))
-    shown(found)
+    shown(found, real=True)
     assert mark.read_text().split()[-4:] == ["statusline", *LAYOUTS]
 
 
 @pytest.mark.parametrize("registration", ["settings", "ralphloop", "statusline"])
-def test_its_payload_is_never_taken_for_a_stop(armed: LoopProject, registration: str) -> None:
+def test_its_payload_is_never_taken_for_a_stop(features: LoopProject, registration: str) -> None:
     command = COMMAND.replace("rl_as=statusline", f"rl_as={registration}")
-    before = armed.digest()
-    said = printed(armed, json.dumps(payload(armed)).encode(), command=command)
+    before = features.digest()
+    said = printed(features, json.dumps(payload(features)).encode(), command=command, real=True)
     assert bool(said) == (registration == "statusline")
-    assert armed.digest() == before
+    assert features.digest() == before
 
 
 def test_a_stop_sent_under_its_name_decides_nothing(features: LoopProject) -> None:
@@ -184,12 +192,12 @@ def test_a_list_that_did_not_change_since_the_last_stop_is_not_read_again(projec
 # Loops that rest
 
 
-def test_a_paused_loop_says_how_it_goes_on(armed: LoopProject) -> None:
-    armed.turn()
-    assert cli(armed, "pause").returncode == 0
-    assert bare(armed)[1] == "paused (interrupted): ralphloop resume"
-    assert cli(armed, "resume").returncode == 0
-    assert bare(armed)[1] == "0/3 done"
+def test_a_paused_loop_says_how_it_goes_on(features: LoopProject) -> None:
+    features.turn()
+    assert cli(features, "pause").returncode == 0
+    assert bare(features)[1] == "paused (interrupted): ralphloop resume"
+    assert cli(features, "resume").returncode == 0
+    assert bare(features)[1] == "0/3 done"
 
 
 def test_a_pause_that_waits_for_the_next_stop_is_told(features: LoopProject) -> None:
@@ -224,26 +232,26 @@ def test_a_denied_tool_points_at_the_permissions(features: LoopProject) -> None:
     assert bare(features)[1] == f"paused (needs_input): {hint}"
 
 
-@pytest.mark.parametrize(
-    ("outcome", "resume_at", "told"),
-    [
-        ("complete", None, ""),
-        ("cancelled", None, ""),
-        ("limit", None, "ralphloop resume with a higher limit"),
-        ("budget", None, "ralphloop resume with a higher limit"),
-        ("stalled", None, "ralphloop resume"),
-        ("failed", None, "repair the list, ralphloop resume"),
-        ("awaiting_approval", None, "goes on after the approval"),
-        ("rate_limited", None, "goes on at your next message"),
-        ("rate_limited", 500.0, "goes on at your next message"),
-        ("rate_limited", 90_000.0, "goes on at your next message after " + time.strftime(
-            "%H:%M", time.localtime(90_000.0))),
-        ("needs_input", None, "send any message"),
-    ],
-)  # fmt: skip
-def test_each_outcome_has_its_hint(outcome: str, resume_at: float | None, told: str) -> None:
-    state = LoopState(id="x", state="paused", outcome=outcome, resume_at=resume_at)
-    assert statusline.how_to_go_on(state, None, now=1000.0) == told
+HINTS = [
+    ("complete", None, ""),
+    ("cancelled", None, ""),
+    ("limit", None, "ralphloop resume with a higher limit"),
+    ("budget", None, "ralphloop resume with a higher limit"),
+    ("stalled", None, "ralphloop resume"),
+    ("failed", None, "repair the list, ralphloop resume"),
+    ("awaiting_approval", None, "goes on after the approval"),
+    ("rate_limited", None, "goes on at your next message"),
+    ("rate_limited", 500.0, "goes on at your next message"),
+    ("rate_limited", 90_000.0, "goes on at your next message after " + time.strftime(
+        "%H:%M", time.localtime(90_000.0))),
+    ("needs_input", None, "send any message"),
+]  # fmt: skip
+
+
+def test_each_outcome_has_its_hint() -> None:
+    for outcome, resume_at, told in HINTS:
+        state = LoopState(id="x", state="paused", outcome=outcome, resume_at=resume_at)
+        assert statusline.how_to_go_on(state, None, now=1000.0) == told, (outcome, resume_at)
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -259,9 +267,9 @@ def test_an_ended_loop_of_this_session_shows_its_outcome(project: ProjectFactory
     assert by_hand(found, json.dumps(payload(found, session_id=OTHER))) == ""
     assert found.digest() == before
     found.extra_env["CLAUDE_CODE_SESSION_ID"] = found.session
-    assert bare(found)[1] == "complete"
+    assert bare(found, real=True)[1] == "complete"
     found.extra_env["CLAUDE_CODE_SESSION_ID"] = OTHER
-    assert shown(found, session_id=OTHER) == ""
+    assert shown(found, real=True, session_id=OTHER) == ""
     shutil.rmtree(found.folder)  # as a plugin tidies up
     (found.root / POINTERS.get(layout, "none")).unlink(missing_ok=True)
     assert " · complete" in by_hand(found, json.dumps(payload(found)))

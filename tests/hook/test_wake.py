@@ -36,6 +36,7 @@ def each_armed(project: ProjectFactory) -> list[LoopProject]:
     return found
 
 
+@pytest.mark.slow
 def test_the_session_is_woken_at_the_reset_in_the_same_iteration(each_armed: list[LoopProject]) -> None:
     for one in each_armed:
         one.add_lines(error_line("API Error: 429 rate_limit_error"))
@@ -85,6 +86,7 @@ def test_what_the_hook_says_of_itself_is_what_status_shows(features: LoopProject
     assert "goes on at your next message" in terminal.block(view, now=time.time())[-1]
 
 
+@pytest.mark.slow
 def test_each_further_outage_waits_longer_and_work_in_between_starts_afresh(features: LoopProject) -> None:
     attended(features).turn()
     for number in (1, 2, 3, 4):
@@ -119,6 +121,7 @@ def test_a_limit_is_waited_for_however_often_it_comes(features: LoopProject) -> 
         assert 890 < features.loop()["resume_at"] - time.time() < 901
 
 
+@pytest.mark.slow
 def test_a_machine_that_slept_past_the_time_wakes_the_session_late(features: LoopProject) -> None:
     attended(features)
     with Waiting(features, **LATER) as hook:
@@ -131,6 +134,7 @@ def test_a_machine_that_slept_past_the_time_wakes_the_session_late(features: Loo
     assert features.journal()[-1]["late_s"] > 1.0
 
 
+@pytest.mark.slow
 def test_a_list_that_cannot_be_read_does_not_keep_the_session_asleep(each_armed: list[LoopProject]) -> None:
     with ExitStack() as stack:
         hooks = [stack.enter_context(Waiting(one, **TOGETHER)) for one in each_armed]

@@ -8,11 +8,13 @@ import shlex
 import signal
 import subprocess
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
 from fakes.patience import eventually
+from hook.conftest import ProjectFactory
 from hook.harness import OTHER, LoopProject
 from hook.waiting import HOUR, LIMITED, Waiting, attended, shown_waker
 from ralphloop.domain.model import CANCELLED, ENDED, INTERRUPTED, PAUSED
@@ -64,14 +66,21 @@ ENDS: dict[str, Callable[[LoopProject], object]] = {
 }
 
 
-@pytest.mark.parametrize("name", ENDS)
-def test_the_wait_ends_without_a_word(features: LoopProject, name: str) -> None:
-    attended(features).turn()
-    with Waiting(features, **HOUR) as hook:
-        hook.settled()
-        features.new_prompt()
-        ENDS[name](features)
-        hook.leaves()
+def test_the_wait_ends_without_a_word(project: ProjectFactory) -> None:
+    """All wait at once: each looks only every second."""
+    with ExitStack() as stack:
+        hooks = {}
+        for name in ENDS:
+            found = project("features")
+            found.arm()
+            attended(found).turn()
+            hooks[name] = stack.enter_context(Waiting(found, **HOUR))
+        for name, hook in hooks.items():
+            hook.settled()
+            hook.project.new_prompt()
+            ENDS[name](hook.project)
+        for name, hook in hooks.items():
+            hook.leaves(name)
 
 
 def test_news_from_the_background_does_not_end_the_wait(features: LoopProject) -> None:

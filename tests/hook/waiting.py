@@ -42,7 +42,7 @@ class Waiting:
     def __init__(self, project: LoopProject, *, registration: str | None = None, **fields: Any) -> None:
         self.project = project
         data = json.dumps(project.payload("StopFailure", **fields)).encode()
-        self.process = project.start(data, event="StopFailure", registration=registration)
+        self.process = project.fork(data, event="StopFailure", registration=registration)
 
     def __enter__(self) -> Waiting:
         return self
@@ -52,7 +52,8 @@ class Waiting:
     ) -> None:
         if self.process.poll() is None:
             self.process.kill()
-        self.process.communicate()
+        if not self.process.stdout.closed:
+            self.process.communicate()
 
     def settled(self) -> Waiting:
         """Once it says of itself that it waits."""
@@ -70,13 +71,13 @@ class Waiting:
         self._check_errors()
         return err.decode()
 
-    def leaves(self, deadline_s: float = SOON_S) -> None:
+    def leaves(self, after: str = "", deadline_s: float = SOON_S) -> None:
         """It goes without a word."""
         try:
             said = self.process.communicate(timeout=deadline_s)
         except subprocess.TimeoutExpired:
-            raise AssertionError("it still waits") from None
-        assert (self.process.returncode, *said) == (0, b"", b"")
+            raise AssertionError(f"it still waits {after}") from None
+        assert (self.process.returncode, *said) == (0, b"", b""), after
         self._check_errors()
 
     def _check_errors(self) -> None:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from e2e.checking import begin, claim, task
 from e2e.cli_project import SESSION, Project
+from ralphloop.cli.main import BUG
 from security.life import AGENT, texts
 
 OUTSIDE = "words-from-outside-the-project"
@@ -44,17 +43,6 @@ BY_PERSON = [
     ["approve", "--show"], ["doctor", "--no-live"], ["start", "shop"], ["specum", "status"],
     ["specum", "implement"], ["record", "list"], ["record", "show", "1"],
 ]  # fmt: skip
-# Each command as the entry runs it, one after the other, which is quicker than a process for each.
-IN_TURN = """
-import json, os, sys
-from ralphloop.cli import main
-for env, argv in json.load(sys.stdin):
-    os.environ.update(env)
-    sys.argv = ["ralphloop", *argv]
-    assert main.entry() != main.BUG, argv
-    for name in env:
-        del os.environ[name]
-"""
 
 
 @pytest.fixture
@@ -102,14 +90,11 @@ def live_on(project: Project) -> str:
     event = {"hook_event_name": "Stop", "session_id": SESSION, "cwd": str(project.root)}
     (project.root / EVENT).write_text(json.dumps(event), encoding="utf-8")
     said = [json.dumps(project.stop()), json.dumps(project.stop())]
-    turns = [(AGENT, words) for words in BY_AGENT] + [({}, words) for words in BY_PERSON]
-    done = subprocess.run(
-        [sys.executable, "-c", IN_TURN],
-        input=json.dumps(turns),
-        env=project.env(), cwd=project.root, capture_output=True, text=True, timeout=100, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    return "\n".join([*said, done.stdout, done.stderr])
+    for env, words in [(AGENT, words) for words in BY_AGENT] + [({}, words) for words in BY_PERSON]:
+        done = project.run(*words, env=env)
+        assert done.code != BUG, done
+        said += [done.out, done.err]
+    return "\n".join(said)
 
 
 def kept_of_ours(project: Project) -> list[str]:
