@@ -7,7 +7,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -80,17 +79,9 @@ def _is_of(project: Project, path: Path) -> bool:
     return is_between and Path(os.readlink(path / "cwd")).is_relative_to(project.folder)
 
 
-def _is_quiet(project: Project) -> bool:
-    """Looked at twice: while a process becomes another program, it shows neither's environment."""
-    if at_work(project):
-        return False
-    time.sleep(0.1)
-    return not at_work(project)
-
-
 def wait_until_told(project: Project) -> None:
     """Until nothing is at work any more; whoever was to be told has been told then."""
-    eventually(lambda: _is_quiet(project), what="a notice is still on its way", deadline_s=60)
+    eventually(lambda: not at_work(project), what="a notice is still on its way", deadline_s=60)
     errors = project.home / ".local/state/ralphloop/errors.log"
     assert not errors.exists(), errors.read_text()
     assert not list(project.home.rglob("reports/*"))
