@@ -17,10 +17,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from fakes import warm
+from ralphloop.store import files
 
 PACKAGE = Path(__file__).resolve().parents[2] / "src" / "ralphloop"
 SESSION = "11111111-1111-4111-8111-111111111111"
 OTHER = "22222222-2222-4222-8222-222222222222"
+_LISTS: dict[tuple[str, int], dict[str, str]] = {}
 
 
 class Done(NamedTuple):
@@ -116,9 +118,16 @@ class Project:
         assert done == (0, b"", b"")
 
     def new(self, name: str = "shop", tasks: int = 3) -> Path:
+        """A list of tasks as `new` makes it; it makes each but once."""
+        folder = self.root / ".ralph" / "loops" / name
+        texts = _LISTS.get((name, tasks))
+        if texts is not None:
+            files.build_folder(str(folder), texts, beside=str(self.root / ".ralph"))
+            return folder
         listed = "".join(f"- Task {number}\n" for number in range(1, tasks + 1))
         self.fine("new", name, "--from", "-", stdin=listed.encode())
-        return self.root / ".ralph" / "loops" / name
+        _LISTS[name, tasks] = {file.name: file.read_text(encoding="utf-8") for file in folder.iterdir()}
+        return folder
 
     def begin(self, name: str = "shop", *words: str, tasks: int = 3, session: str = SESSION) -> Path:
         folder = self.new(name, tasks)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import array
 import atexit
 import contextlib
+import fcntl
 import gc
 import importlib
 import io
@@ -21,6 +22,7 @@ import select
 import signal
 import socket
 import sys
+import termios
 import threading
 import time
 import traceback
@@ -151,6 +153,8 @@ class Child:
             os.close(handle)
         for place in set(NAMES) - set(places):
             os.close(place)
+        if self.request["takes_terminal"]:
+            fcntl.ioctl(0, termios.TIOCSCTTY, 0)
         os.environ.clear()
         os.environ.update({**self.added, **self.request["env"]})
         time.tzset()
