@@ -89,8 +89,8 @@ def start(
     takes_terminal: bool = False,
     real: bool = False,
 ) -> Process | subprocess.Popen[bytes]:
-    """A process under way; its streams are what `Popen` takes, or `CLOSED`. In a session of its own it may take
-    its stdin for the terminal that controls it."""
+    """A process under way; its streams are what `Popen` takes, or `CLOSED`. In a session of its own it may
+    take its stdin for the terminal that controls it."""
     locale = {name: env[name] for name in LOCALE if name in env}
     is_changed = program != HOOK and any(name.startswith("PYTHON") for name in env)
     if real or is_changed or locale not in LOCALES:
