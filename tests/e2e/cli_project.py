@@ -37,11 +37,12 @@ class Done(NamedTuple):
 
 @functools.cache
 def _repository() -> Path:
-    """What `git init` makes, but for the samples of hooks; every project is a copy."""
+    """What `git init` makes, but for samples and what is only for people; every project is a copy."""
     folder = Path(tempfile.mkdtemp(prefix="repository-"))
     atexit.register(shutil.rmtree, folder)
     subprocess.run(["git", "init", "--quiet", str(folder)], check=True, env={"PATH": os.defpath, "HOME": "/"})
     shutil.rmtree(folder / ".git/hooks")
+    (folder / ".git/description").unlink()
     return folder / ".git"
 
 
@@ -164,11 +165,15 @@ class Project:
         """Every file of the project and the home: its mode, time and content. Empty locks say nothing."""
         found: dict[str, str] = {}
         for top in (self.root, self.home):
-            for path in sorted(top.rglob("*")):
-                if path.name == "lock" and not path.stat().st_size:
-                    continue
-                stat = path.lstat()
-                held = path.read_bytes() if path.is_file() else b""
-                moment = stat.st_mtime_ns if path.is_file() else 0
-                found[str(path)] = f"{stat.st_mode} {moment} {hashlib.sha256(held).hexdigest()}"
+            for folder, folders, names in os.walk(top):
+                for name in (*folders, *names):
+                    path = os.path.join(folder, name)
+                    stat, is_file, held = os.lstat(path), os.path.isfile(path), b""
+                    if name == "lock" and not os.stat(path).st_size:
+                        continue
+                    if is_file:
+                        with open(path, "rb") as file:
+                            held = file.read()
+                    moment = stat.st_mtime_ns if is_file else 0
+                    found[path] = f"{stat.st_mode} {moment} {hashlib.sha256(held).hexdigest()}"
         return found
