@@ -9,7 +9,6 @@ import pty
 import select
 import shlex
 import subprocess
-import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,16 +16,10 @@ from types import TracebackType
 from typing import Any
 
 from e2e.cli_project import SESSION, Project
+from fakes import warm
 
 LIST = ".ralph/loops/shop/feature_list.json"
 ENTER, INTERRUPT, END = "\n", "\x03", "\x04"
-# A terminal sends Ctrl-C only to who it controls.
-TAKE_TERMINAL = """
-import fcntl, os, signal, sys, termios
-signal.signal(signal.SIGINT, signal.SIG_DFL)  # a job in the background starts with it ignored
-fcntl.ioctl(0, termios.TIOCSCTTY, 0)
-os.execv(sys.argv[1], sys.argv[1:])
-"""
 
 
 def task(name: str, *verify: str, **fields: Any) -> dict[str, Any]:
@@ -80,14 +73,15 @@ class Asked:
     def __init__(self, project: Project, *words: str, env: Mapping[str, str] | None = None) -> None:
         self._master, slave = pty.openpty()
         self._said = b""
-        self._process = subprocess.Popen(
-            [sys.executable, "-I", "-S", "-c", TAKE_TERMINAL, *project.argv(*words)],
+        self._process = warm.start(
+            words,
             env=project.env({"TERM": "xterm", **(env or {})}),
             cwd=project.root,
             stdin=slave,
             stdout=slave,
             stderr=slave,
             start_new_session=True,
+            takes_terminal=True,
         )
         os.close(slave)
 

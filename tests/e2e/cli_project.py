@@ -17,10 +17,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from fakes import warm
+from ralphloop.store import files
 
 PACKAGE = Path(__file__).resolve().parents[2] / "src" / "ralphloop"
 SESSION = "11111111-1111-4111-8111-111111111111"
 OTHER = "22222222-2222-4222-8222-222222222222"
+_LISTS: dict[tuple[str, int], dict[str, str]] = {}
 
 
 class Done(NamedTuple):
@@ -35,11 +37,12 @@ class Done(NamedTuple):
 
 @functools.cache
 def _repository() -> Path:
-    """What `git init` makes, but for the samples of hooks; every project is a copy."""
+    """What `git init` makes, but for samples and what is only for people; every project is a copy."""
     folder = Path(tempfile.mkdtemp(prefix="repository-"))
     atexit.register(shutil.rmtree, folder)
     subprocess.run(["git", "init", "--quiet", str(folder)], check=True, env={"PATH": os.defpath, "HOME": "/"})
     shutil.rmtree(folder / ".git/hooks")
+    (folder / ".git/description").unlink()
     return folder / ".git"
 
 
@@ -116,9 +119,16 @@ class Project:
         assert done == (0, b"", b"")
 
     def new(self, name: str = "shop", tasks: int = 3) -> Path:
+        """A list of tasks as `new` makes it; it makes each but once."""
+        folder = self.root / ".ralph" / "loops" / name
+        texts = _LISTS.get((name, tasks))
+        if texts is not None:
+            files.build_folder(str(folder), texts, beside=str(self.root / ".ralph"))
+            return folder
         listed = "".join(f"- Task {number}\n" for number in range(1, tasks + 1))
         self.fine("new", name, "--from", "-", stdin=listed.encode())
-        return self.root / ".ralph" / "loops" / name
+        _LISTS[name, tasks] = {file.name: file.read_text(encoding="utf-8") for file in folder.iterdir()}
+        return folder
 
     def begin(self, name: str = "shop", *words: str, tasks: int = 3, session: str = SESSION) -> Path:
         folder = self.new(name, tasks)
@@ -155,11 +165,15 @@ class Project:
         """Every file of the project and the home: its mode, time and content. Empty locks say nothing."""
         found: dict[str, str] = {}
         for top in (self.root, self.home):
-            for path in sorted(top.rglob("*")):
-                if path.name == "lock" and not path.stat().st_size:
-                    continue
-                stat = path.lstat()
-                held = path.read_bytes() if path.is_file() else b""
-                moment = stat.st_mtime_ns if path.is_file() else 0
-                found[str(path)] = f"{stat.st_mode} {moment} {hashlib.sha256(held).hexdigest()}"
+            for folder, folders, names in os.walk(top):
+                for name in (*folders, *names):
+                    path = os.path.join(folder, name)
+                    stat, is_file, held = os.lstat(path), os.path.isfile(path), b""
+                    if name == "lock" and not os.stat(path).st_size:
+                        continue
+                    if is_file:
+                        with open(path, "rb") as file:
+                            held = file.read()
+                    moment = stat.st_mtime_ns if is_file else 0
+                    found[path] = f"{stat.st_mode} {moment} {hashlib.sha256(held).hexdigest()}"
         return found

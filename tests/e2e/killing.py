@@ -18,6 +18,7 @@ from typing import Any
 
 from e2e.looping import bash
 from e2e.running import Running, list_of, task_in
+from fakes.effort import SOAK
 from fakes.patience import eventually
 from ralphloop.testing.messages_api import ModelRequest
 from ralphloop.testing.reply import Reply, text
@@ -27,7 +28,7 @@ EVENTS = ("session", "claim", "proven", "stop", "session_end")
 # Kills count as iterations and as attempts at a task.
 PATIENT = ("--batch", "1", "--max-iterations", "900", "--max-attempts", "900")
 AWAY = "setsid tail -f /dev/null >/dev/null 2>&1 &"  # leaves its group, and would live for ever
-LONGEST_S = 2.5  # of a random pause: more than a session takes
+LONGEST_S = 2.5 if SOAK else 1.5  # of a random pause: as long as a session takes, or longer
 GONE_S = 20.0  # a noisy machine's deadline; the times that were measured are told
 
 

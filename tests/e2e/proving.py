@@ -121,6 +121,12 @@ class Bench:
         said: list[dict[str, Any]] = json.loads(self.outside.ralphloop("evidence", "--json"))["evidence"]
         return said
 
+    def green_at_the_end(self) -> list[str]:
+        """What the last stop ran: a check that was green as a claim is not run once more at the same stop."""
+        last = [entry for entry in self.evidence() if entry["iteration"] == self.outside.loop["iteration"]]
+        assert all(entry["green"] and entry["file"] == "sound" and entry["head"] for entry in last)
+        return sorted(entry["command"] for entry in last if entry["kind"] != "done")
+
     def journal(self, event: str) -> list[dict[str, Any]]:
         return [entry for entry in self.outside.journal() if entry["event"] == event]
 

@@ -67,6 +67,7 @@ class CommandScreen:
     ) -> None:
         self._screen = TwoScreens(columns, rows)
         self._stream = pyte.ByteStream(self._screen)
+        self._rows: list[str] | None = None  # rendering them takes longer than what asks in between
         self._drawing = threading.Lock()
         self._closing = threading.Event()
         self.written = b""
@@ -96,7 +97,9 @@ class CommandScreen:
     def rows(self) -> list[str]:
         """Every row with every cell; a wide character takes its two cells as one character and nothing."""
         with self._drawing:
-            return list(self._screen.display)
+            if self._rows is None:
+                self._rows = list(self._screen.display)
+            return self._rows
 
     def text(self) -> str:
         return "\n".join(line.rstrip() for line in self.rows()).rstrip()
@@ -135,6 +138,7 @@ class CommandScreen:
     def resize(self, columns: int, rows: int) -> None:
         with self._drawing:
             self._screen.resize(rows, columns)
+            self._rows = None
             self._set_size(columns, rows)
 
     def _set_size(self, columns: int, rows: int) -> None:
@@ -191,3 +195,4 @@ class CommandScreen:
             with self._drawing:
                 self.written += data
                 self._stream.feed(data)
+                self._rows = None

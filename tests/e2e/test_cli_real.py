@@ -105,8 +105,12 @@ def kept(lived: Project) -> Kept:
     return Kept(lived)
 
 
-@pytest.mark.parametrize("command", [*COMMANDS, *INTERNAL])
+@pytest.mark.parametrize("command", [name for name in CALLS if name != "demo"])
 def test_a_real_start_is_as_a_warm_one(kept: Kept, command: str) -> None:
+    is_the_same(kept, command)
+
+
+def is_the_same(kept: Kept, command: str) -> None:
     words = CALLS[command]
     code, out, err, files = kept.run(*words, real=True)
     assert kept.run(*words, real=False) == (code, out, err, files)
@@ -114,6 +118,16 @@ def test_a_real_start_is_as_a_warm_one(kept: Kept, command: str) -> None:
     assert out or err
 
 
+def test_no_command_is_left_out() -> None:
+    assert set(CALLS) == {*COMMANDS, *INTERNAL}
+
+
+@pytest.mark.slow
+def test_so_is_the_demo(kept: Kept) -> None:
+    is_the_same(kept, "demo")
+
+
+@pytest.mark.slow
 def test_so_is_the_help_of_every_command(lived: Project) -> None:
     for words in (["--help"], ["--bogus"], *([command, "--help"] for command in COMMANDS)):
         real = warm.run(words, env=lived.env(), cwd=lived.root, real=True)

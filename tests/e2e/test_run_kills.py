@@ -25,7 +25,7 @@ from fakes.patience import eventually
 pytestmark = [pytest.mark.client, pytest.mark.timeout(1200 if SOAK else 400)]
 
 ROUNDS = rounds(3, soak=25)  # of each of the first two tests; the last blow of the first comes on top
-TASKS = rounds(8, soak=40)
+TASKS = rounds(7, soak=40)
 
 
 @pytest.mark.parametrize("seed", [11, 12][: rounds(1, soak=2)])
@@ -86,28 +86,18 @@ def test_a_run_that_is_killed_while_it_begins_is_begun_again(client_home, projec
     print(siege.told())
 
 
-def hanging(client_home, project):
-    """A run whose client has a command at work, and one that left its group."""
-    turns = iter([bash(f"{AWAY} tail -f /dev/null")])
-    return running(client_home, project(tasks_to_do(1)), lambda request: next(turns, None) or worker(request))
-
-
-def test_supervisor_and_guardian_killed_in_one_instant_leave_nothing(client_home, project):
-    with hanging(client_home, project) as stage:
+def test_what_the_client_has_at_work_is_ended_whoever_is_killed(client_home, project):
+    """By the run where supervisor and guardian die in one instant; where nobody is left, by the next run."""
+    hangs = iter([bash(f"{AWAY} tail -f /dev/null")] * 2)  # a command, and one that leaves its group
+    root = project(tasks_to_do(1))
+    with running(client_home, root, lambda request: next(hangs, None) or worker(request)) as stage:
         siege = Siege(stage, 0)
         siege.go_on()
         eventually(lambda: len(siege.tails()) == 2)
         siege.freeze([SUPERVISOR, GUARDIAN])
         siege.strike([SUPERVISOR, GUARDIAN])
         siege.await_silence()
-        siege.finish()
-        siege.check_the_end(1)
-    print(siege.told())
 
-
-def test_what_is_left_of_an_agent_nobody_could_end_is_ended_by_the_next_run(client_home, project):
-    with hanging(client_home, project) as stage:
-        siege = Siege(stage, 0)
         siege.go_on()
         orphans = eventually(lambda: len(found := siege.tails()) == 2 and found)
         siege.freeze([RUN, SUPERVISOR, GUARDIAN])

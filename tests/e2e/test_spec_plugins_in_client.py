@@ -15,6 +15,7 @@ import pytest
 from e2e.client import ClientHome, PrintRun, run_print
 from e2e.conftest import ProjectFactory
 from e2e.looping import SPECKIT_STATE, SPECUM_STATE, bash, plugin
+from e2e.proving import Bench
 from e2e.talking import Talk
 from e2e.terminal import Terminal
 from ralphloop.evidence.approval import digest
@@ -86,17 +87,28 @@ class Spec(Talk):
         state: dict[str, Any] = json.loads((self.folder / self.kind.state).read_text())
         return state
 
-    def make(self, number: int) -> Reply:
-        return call("Write", file_path=str(self.root / f"out/{number}"), content="made\n")
+    @property
+    def loop(self) -> dict[str, Any]:
+        (loop,) = [loop for loop in self.outside.loops() if self.kind.name == f"ralph-{loop['layout']}"]
+        return loop
+
+    def made(self, number: int) -> dict[str, str]:
+        return {"file_path": str(self.root / f"out/{number}"), "content": "made\n"}
 
     def work(self, *numbers: int) -> list[Reply]:
         """One turn: the files, the claims, a word about it."""
-        claims = [bash(f"ralphloop done {self.kind.ids[number - 1]}") for number in numbers]
-        return [*map(self.make, numbers), *claims, text("That is made.")]
+        reply = Reply()
+        for number in numbers:
+            reply = reply.also("Write", **self.made(number))
+        claims = "; ".join(f"ralphloop done {self.kind.ids[number - 1]}" for number in numbers)
+        return [reply.also("Bash", command=claims, description="a step of the task"), text("That is made.")]
+
+    def evidence(self) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = json.loads(self.outside.ralphloop("evidence", "--json"))["evidence"]
+        return found
 
     def green(self) -> set[str]:
-        evidence = json.loads(self.outside.ralphloop("evidence", "--json"))["evidence"]
-        return {entry["command"] for entry in evidence if entry["green"]}
+        return {entry["command"] for entry in self.evidence() if entry["green"]}
 
     def boxes(self) -> str:
         lines = (self.folder / "tasks.md").read_text().splitlines()
@@ -135,23 +147,30 @@ def said(requests: list[ModelRequest], fragment: str) -> list[int]:
 
 @KINDS
 def test_implement_runs_five_tasks_to_the_end(spec: Callable[..., Spec], kind: Kind) -> None:
-    """One group by two of the plugin's own agents at once, and one claim that its check refuses."""
+    """One group by two of the plugin's own agents at once, and one claim that is refused twice: made by the
+    box, with an easier check in the task list, and made by the command."""
     one = spec(kind, 5)
     one.outside.ralphloop("approve", "--yes")
 
     def executor(request: ModelRequest) -> Reply:
         number = next(number for number in (2, 3) if request.mentions(f"FILE {number}"))
-        return text("Made.") if (one.root / f"out/{number}").exists() else one.make(number)
+        return text("Made.") if (one.root / f"out/{number}").exists() else call("Write", **one.made(number))
 
     hand_out = call("Agent", description="a", prompt="FILE 2", subagent_type=f"{kind.name}:spec-executor")
     hand_out = hand_out.also(
         "Agent", description="b", prompt="FILE 3", subagent_type=f"{kind.name}:spec-executor"
     )
     claims = [bash(f"ralphloop done {kind.ids[1]}; ralphloop done {kind.ids[2]}"), text("Both are made.")]
-    lie = [bash(f"ralphloop done {kind.ids[3]}"), text("That is made.")]
+    file, row = str(one.folder / "tasks.md"), f"] {kind.ids[3]}{kind.mark} Make file 4\n  - **Verify**: "
+    lies = [
+        call("Read", file_path=file),
+        call("Edit", file_path=file, old_string=f" {row}`{check(4)}`", new_string=f"x{row}`true`"),
+        text("That is made."),
+    ]
+    lies += [bash(f"ralphloop done {kind.ids[3]}"), text("Now it is made.")]
 
     script = iter([*one.work(1), hand_out])
-    rest = iter([*claims, *lie, *one.work(4), *one.work(5)])
+    rest = iter([*claims, *lies, *one.work(4), *one.work(5)])
 
     def play(request: ModelRequest) -> Reply:
         planned = next(script, None)
@@ -172,7 +191,14 @@ def test_implement_runs_five_tasks_to_the_end(spec: Callable[..., Spec], kind: K
     assert one.boxes() == "xxxxx", [request.new_texts for request in requests]
     assert said(requests, f"{kind.ids[0]}{kind.mark} Make file 1")[0] == 0
     assert said(requests, "These 2 tasks are marked [P]")
+    refused = f"The claim of task {kind.ids[3]} is refused: `{check(4)}` exited with 2"
+    back = f"The criteria were pinned at the start and are back: {kind.ids[3]}"
+    assert said(requests, refused)[0] == said(requests, back)[0]
     assert said(requests, f"{kind.ids[3]} is not done: `{check(4)}` exited with 2")
+    assert f"`{check(4)}`" in (one.folder / "tasks.md").read_text()
+    tried = [entry["green"] for entry in one.evidence() if entry["command"] == check(4)]
+    assert tried[:3] == [False, False, True]
+    assert Bench(one.outside).green_at_the_end() == [check(number) for number in range(1, 6)]
     assert (one.outside.loop["state"], one.outside.loop["outcome"]) == ("ended", "complete")
     assert one.outside.loop["owner"] == one.session
     assert (one.state["taskIndex"], one.state["totalTasks"]) == (5, 5)
@@ -186,7 +212,7 @@ def test_unapproved_checks_are_shown_and_allowed_by_typing(talking: Callable[...
     assert said(requests[:1], f"/ralph-specum:{typed}") == [0]
     assert said(requests[:1], check(4)) == [0]
     assert one.outside.loop["outcome"] == "stalled"
-    assert json.loads(one.outside.ralphloop("evidence", "--json"))["evidence"] == []
+    assert one.evidence() == []
 
     one.type(typed, text("I see."))
     run, _ = one.type("implement", *one.work(4))
@@ -195,60 +221,39 @@ def test_unapproved_checks_are_shown_and_allowed_by_typing(talking: Callable[...
     assert one.green() == {check(number) for number in range(1, 5)}
 
 
-@pytest.mark.parametrize(("kind", "typed"), [(SPECKIT, "approve"), (SPECUM, "cancel")])
 def test_command_typed_in_mid_loop_is_heard_at_the_next_stop(
-    spec: Callable[..., Spec], kind: Kind, typed: str
+    client_home: ClientHome, project: ProjectFactory
 ) -> None:
     """The client keeps it in a queue until a turn ends; here the whole loop would be one turn."""
-    one = spec(kind)
-    digested = digest([check(number) for number in range(1, 4)])
-    typed_it = threading.Event()
-    first, *rest = one.work(1)
-    script = [first.held(typed_it), *rest, text("I see."), *one.work(2, 3)]
+    root = project(files_of(SPECKIT, 3) | files_of(SPECUM, 3), name="my project")
+    plugins = [plugin(kind.name) for kind in (SPECKIT, SPECUM)]
+    approved, cancelled = (Spec(client_home, root, plugins, kind=kind) for kind in (SPECKIT, SPECUM))
+    typed_it = [threading.Event(), threading.Event()]
+    turns = [one.work(1) for one in (approved, cancelled)]
+    script = [turns[0][0].held(typed_it[0]), *turns[0][1:], text("I see."), *approved.work(2, 3)]
+    script += [turns[1][0].held(typed_it[1]), *turns[1][1:], text("I see."), *cancelled.work(2, 3)]
     with (
         ModelServer(script, default="Hm.") as server,
-        Terminal(
-            one.home, one.root, server, session_id=one.session, plugin_dirs=[plugin(kind.name)]
-        ) as terminal,
+        Terminal(client_home, root, server, plugin_dirs=plugins) as terminal,
     ):
-        terminal.submit(f"/{kind.name}:implement")
-        server.wait_for_requests(1)
-        terminal.submit(f"/{kind.name}:{typed}" + (f" {digested}" if typed == "approve" else ""))
-        typed_it.set()
-        ending = "complete" if typed == "approve" else "cancelled"
-        terminal.wait_for(lambda _: one.outside.loop["outcome"] == ending)
-    if typed == "approve":
-        assert one.green() == {check(number) for number in range(1, 4)}
-    else:
-        assert one.boxes() == "x  "
-        assert not (one.folder / kind.state).exists()
-    assert one.outside.errors() == ""
+        digested = digest([check(number) for number in range(1, 4)])
+        terminal.submit("/ralph-speckit:implement")
+        server.wait_for_requests(1, deadline_s=60)
+        terminal.submit(f"/ralph-speckit:approve {digested}")
+        typed_it[0].set()
+        terminal.wait_for(lambda _: approved.loop["outcome"] == "complete")
+        assert approved.green() == {check(number) for number in range(1, 4)}
 
-
-def test_question_is_answered_by_typing(talking: Callable[..., Spec]) -> None:
-    one = talking(SPECUM)
-    one.outside.ralphloop("approve", "--yes")
-    run, _ = one.type("implement", bash("ralphloop ask 1.1 'Which colour?'"), text("I asked."))
-    assert any("`/ralph-specum:answer ID TEXT`" in str(event) for event in run.events)
-    assert one.outside.loop["outcome"] == "needs_input"
-    run, requests = one.type("answer 1.1 it's the $(blue) one", text("I see."), *one.work(1), *one.work(2, 3))
-    assert said(requests, "The answer: it's the $(blue) one")
-    assert one.outside.loop["outcome"] == "complete"
-
-
-def test_cancel_removes_the_state_and_keeps_the_spec(talking: Callable[..., Spec]) -> None:
-    one = talking(SPECKIT, **{f"{SPECKIT.folder}/.progress.md": "# What was done\n"})
-    one.outside.ralphloop("approve", "--yes")
-    one.type("implement", *one.work(1), bash("sleep 0"), text("On with it."))
-    assert (one.folder / SPECKIT.state).exists()
-    _, requests = one.type("cancel", text("It is over."))
-    assert len(requests) == 1
-    assert not (one.folder / SPECKIT.state).exists()
-    assert (one.folder / ".progress.md").read_text().startswith("# What was done\n")
-    assert one.boxes() == "x  "
-    assert one.outside.loop["outcome"] == "cancelled"
-    _, requests = one.type("implement", *one.work(2, 3))
-    assert one.boxes() == "xxx"
+        asked = len(server.main_requests)
+        terminal.submit("/ralph-specum:implement")
+        server.wait_for_requests(asked + 1, deadline_s=60)
+        terminal.submit("/ralph-specum:cancel")
+        typed_it[1].set()
+        terminal.wait_for(lambda _: cancelled.loop["outcome"] == "cancelled")
+    assert cancelled.boxes() == "x  "
+    assert not (cancelled.folder / SPECUM.state).exists()
+    assert approved.boxes() == "xxx"
+    assert approved.outside.errors() == ""
 
 
 def test_bad_input_gets_a_sentence_and_loses_nothing(
@@ -273,7 +278,8 @@ def contents(root: Path) -> dict[Path, bytes]:
 
 
 def test_specum_from_a_goal_to_proven_tasks(client_home: ClientHome, project: ProjectFactory) -> None:
-    """Every phase as the person types it; each document is the agent's, every state is the command line's."""
+    """Every phase as the person types it, and the answer to a question; each document is the agent's, every
+    state is the command line's."""
     with Spec(client_home, project({"out/.keep": ""}), [plugin(SPECUM.name)], kind=SPECUM) as one:
         go_through_specum(one)
 
@@ -300,7 +306,11 @@ def go_through_specum(one: Spec) -> None:
     assert goal in (one.folder / ".progress.md").read_text()
     assert not (one.root / "pwned").exists()
     one.outside.ralphloop("approve", "--yes")
-    one.type("implement", *one.work(1), *one.work(2, 3))
+    run, _ = one.type("implement", bash("ralphloop ask 1.1 'Which colour?'"), text("I asked."))
+    assert any("`/ralph-specum:answer ID TEXT`" in str(event) for event in run.events)
+    assert one.outside.loop["outcome"] == "needs_input"
+    run, requests = one.type("answer 1.1 it's the $(blue) one", text("I see."), *one.work(1), *one.work(2, 3))
+    assert said(requests, "The answer: it's the $(blue) one")
     assert one.outside.loop["outcome"] == "complete"
 
 
@@ -329,6 +339,7 @@ def go_quickly_through_specum(one: Spec) -> None:
 
 
 def test_speckit_from_a_goal_to_proven_tasks(client_home: ClientHome, project: ProjectFactory) -> None:
+    """A cancel on the way removes the state and keeps the spec."""
     kind = SPECKIT._replace(folder=".specify/specs/001-five-files")
     with Spec(client_home, project({"out/.keep": ""}), [plugin(kind.name)], kind=kind) as one:
         go_through_speckit(one)
@@ -350,5 +361,16 @@ def go_through_speckit(one: Spec) -> None:
         if phase:
             assert (one.state["phase"], one.state["awaitingApproval"]) == (phase, True)
     one.outside.ralphloop("approve", "--yes")
-    one.type("implement", *one.work(1), *one.work(2, 3))
-    assert one.outside.loop["outcome"] == "complete"
+    notes = one.folder / ".progress.md"
+    notes.write_text("# What was done\n")
+    one.type("implement", *one.work(1), bash("sleep 0"), text("On with it."))
+    assert (one.folder / SPECKIT.state).exists()
+    _, requests = one.type("cancel", text("It is over."))
+    assert len(requests) == 1
+    assert not (one.folder / SPECKIT.state).exists()
+    assert notes.read_text().startswith("# What was done\n")
+    assert one.boxes() == "x  "
+    assert one.outside.loop["outcome"] == "cancelled"
+    one.type("implement", *one.work(2, 3))
+    assert one.boxes() == "xxx"
+    assert one.outside.loops()[-1]["outcome"] == "complete"

@@ -19,10 +19,12 @@ def shape() -> dict[str, object]:
         stream = getattr(sys, name)
         same = stream is getattr(sys, f"__{name}__")
         streams[name] = stream and [repr(stream), stream.errors, stream.line_buffering, stream.fileno(), same]
+    streams["terminal"] = os.ttyname(0) if os.isatty(0) else None
     mask = os.umask(0)
     return {
         "argv": sys.argv,
         "blocked": sorted(signal.pthread_sigmask(signal.SIG_BLOCK, [])),
+        "controlled": os.isatty(0) and os.tcgetpgrp(0) == os.getpgrp(),
         "cwd": os.getcwd(),
         "descriptors": [number for number in range(64) if _is_open(number)],
         "environment": {name: value for name, value in os.environ.items() if name != "_"},

@@ -169,6 +169,42 @@ def test_a_session_of_its_own_can_be_had(tmp_path: Path) -> None:
     assert found["group"] == process.pid
 
 
+def on_terminal(*words: str, cwd: Path, keys: bytes = b"", real: bool) -> tuple[int, bytes]:
+    """The exit code and what is on a terminal of its own, where this was typed when it had begun to speak."""
+    master, slave = os.openpty()
+    with open(master, "r+b", buffering=0) as typing:
+        process = warm.start(
+            words, env=ENV, cwd=cwd, program=warm.SCRIPT, stdin=slave, stdout=slave, stderr=slave,
+            start_new_session=True, takes_terminal=True, real=real,
+        )  # fmt: skip
+        os.close(slave)
+        shown = typing.read(1 << 16)
+        typing.write(keys)
+        with contextlib.suppress(OSError):  # how Linux reports the end of a pseudo-terminal
+            while chunk := typing.read(1 << 16):
+                shown += chunk
+        return process.wait(30), shown
+
+
+def test_it_can_take_a_terminal(tmp_path: Path) -> None:
+    ends = [on_terminal(PROBE, "shape", cwd=tmp_path, real=real) for real in (True, False)]
+    assert [code for code, _ in ends] == [0, 0]
+    real, forked = (json.loads(shown) for _, shown in ends)
+    assert forked["leads"]
+    assert forked["controlled"]
+    for found in (real, forked):
+        del found["group"], found["streams"]["terminal"]
+    assert forked == real
+
+
+def test_ctrl_c_on_its_terminal_ends_it(tmp_path: Path) -> None:
+    for real in (True, False):
+        code, shown = on_terminal(PROBE, "wait", cwd=tmp_path, keys=b"\x03", real=real)
+        assert code == -signal.SIGINT, real
+        assert shown.startswith(b"ready"), real
+        assert b"KeyboardInterrupt" in shown, real
+
+
 def waiting(cwd: Path) -> Any:
     process = warm.start([PROBE, "wait"], env=ENV, cwd=cwd, program=warm.SCRIPT)
     assert process.stdout is not None

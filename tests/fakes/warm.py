@@ -34,6 +34,12 @@ STARTS = {
 }
 LOCALE = ("LANG", "LC_ALL", "LC_CTYPE", "LANGUAGE")
 LOCALES: tuple[dict[str, str], ...] = ({"LANG": "C.UTF-8"}, {})
+# Python 3.12 refuses forkpty beside running threads, so the process takes the terminal by itself.
+TAKE = """
+import fcntl, os, sys, termios
+fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+os.execv(sys.argv[1], sys.argv[1:])
+"""
 CLOSED = object()  # a stream that the process does not have at all
 
 
@@ -80,15 +86,17 @@ def start(
     stdout: Any = subprocess.PIPE,
     stderr: Any = subprocess.PIPE,
     start_new_session: bool = False,
+    takes_terminal: bool = False,
     real: bool = False,
 ) -> Process | subprocess.Popen[bytes]:
-    """A process under way; the streams are what `subprocess.Popen` takes, or `CLOSED`."""
+    """A process under way; its streams are what `Popen` takes, or `CLOSED`. In a session of its own it may
+    take its stdin for the terminal that controls it."""
     locale = {name: env[name] for name in LOCALE if name in env}
     is_changed = program != HOOK and any(name.startswith("PYTHON") for name in env)
     if real or is_changed or locale not in LOCALES:
         assert CLOSED not in (stdin, stdout, stderr), "only a warm interpreter can do without a stream"
         return subprocess.Popen(
-            [*STARTS[program], *words],
+            [*([sys.executable, "-ISc", TAKE] if takes_terminal else []), *STARTS[program], *words],
             env=env,
             cwd=cwd,
             stdin=stdin,
@@ -104,6 +112,7 @@ def start(
         "cwd": os.fspath(os.path.abspath(cwd)),
         "umask": _umask(),
         "own_session": start_new_session,
+        "takes_terminal": takes_terminal,
     }
     return Process(_server(locale), request, (stdin, stdout, stderr))
 

