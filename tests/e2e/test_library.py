@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from ralphloop import loops
+from ralphloop.errors import UserError
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 PAGE = REPOSITORY / "docs" / "library.md"
@@ -87,3 +88,37 @@ def test_no_module_takes_the_place_of_a_public_name():
     assert not modules & set(loops.__all__)
     for name in loops.__all__:
         assert getattr(loops, name).__module__ == f"ralphloop.loops.{loops._HOMES[name]}", name
+
+
+def test_type_checkers_know_the_same_names():
+    text = (REPOSITORY / "src/ralphloop/loops/__init__.py").read_text()
+    typed = re.findall(r"^    from ralphloop\.loops\.(\w+) import (\w+) as \2$", text, re.M)
+    assert {name: module for module, name in typed} == loops._HOMES
+
+
+def test_what_cannot_hold_is_refused_by_the_library_too(tmp_path):
+    project, home = tmp_path / "project", tmp_path / "home"
+    project.mkdir()
+    home.mkdir()
+    place = loops.Place(str(project), {"PATH": "/usr/bin:/bin", "HOME": str(home)})
+    loops.new(place, "shop", source=("shop.md", b"- Show the cart\n"))
+    before = sorted(home.rglob("*"))
+    refused = {
+        "cannot be a session id": loops.Wish(session="x" * 300),
+        "without an end of turns": loops.Wish(limits={"iterations": 10**9}),
+        "there is no limit iterationz": loops.Wish(limits={"iterationz": 5}),
+        "must be above 0": loops.Wish(limits={"cost_usd": -4}),
+    }
+    for told, wish in refused.items():
+        with pytest.raises(UserError, match=told):
+            loops.start(place, "shop", wish=wish)
+    assert sorted(home.rglob("*")) == before
+    loops.start(place, "shop", wish=loops.Wish(session="a-session"))
+    inside = loops.Place(place.cwd, {**place.env, "RALPHLOOP_CHECK": "1"})
+    for act in (loops.done, loops.verify):
+        with pytest.raises(UserError, match="it would run itself"):
+            act(inside, "F1")
+    with pytest.raises(UserError, match="a report cannot be docx"):
+        loops.report(place, "shop", shape="docx")
+    with pytest.raises(UserError, match="there is no loop cart"):
+        loops.events(place, "cart")

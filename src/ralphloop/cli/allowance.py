@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from ralphloop.config import value
-from ralphloop.loops import allowance
 
 T = TypeVar("T")
 
@@ -56,4 +55,5 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def given(args: argparse.Namespace) -> dict[str, float]:
     """The limits that were asked for, by their names."""
-    return allowance.asked({name: getattr(args, name) for name in allowance.SETTINGS}, sure=args.i_know)
+    found = {name: getattr(args, name) for _, name, *_ in OPTIONS}
+    return {name: most for name, most in found.items() if most is not None}

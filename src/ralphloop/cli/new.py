@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 
 from ralphloop import loops
 from ralphloop.cli.output import show
 from ralphloop.errors import UserError
-from ralphloop.loops.task_list import must_be_new
+from ralphloop.loops.task_list import must_be_list, must_be_name, must_be_new
 
 STDIN = "-"
 
@@ -34,13 +35,24 @@ examples:
 
 
 def run(args: argparse.Namespace) -> int:
-    place = loops.here()
+    must_be_name(args.name)
     if args.goal == STDIN and args.source == STDIN:
         raise UserError("stdin can be the goal or the list, not both; put one of them into a file.")
+    place = loops.here()
     must_be_new(place, args.name)
     source = _read(args.source) if args.source else None
-    goal = sys.stdin.buffer.read().decode("utf-8", "surrogateescape") if args.goal == STDIN else args.goal
-    return show(loops.new(place, args.name, goal=goal or "", source=source), as_json=args.json)
+    if source is not None:
+        must_be_list(source)  # before anybody types a goal
+    if args.goal == STDIN:
+        goal = sys.stdin.buffer.read().decode("utf-8", "surrogateescape")
+    else:
+        goal = utf8(args.goal or "")
+    return show(loops.new(place, args.name, goal=goal, source=source), as_json=args.json)
+
+
+def utf8(word: str) -> str:
+    """A word of the command line as UTF-8, whatever the locale took it for."""
+    return os.fsencode(word).decode("utf-8", "surrogateescape")
 
 
 def _read(path: str) -> tuple[str, bytes]:

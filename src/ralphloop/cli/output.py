@@ -14,13 +14,13 @@ def show(result: Result, *, as_json: bool = False) -> int:
     """What came of an action, for whoever called; its exit code."""
     if as_json:
         say_json(result.data)
-    elif result.messages:
+    else:
         say(*result.messages)
     return result.code
 
 
 def say(*lines: str) -> None:
-    for line in "\n".join(lines).split("\n"):
+    for line in "\n".join(lines).split("\n") if lines else ():
         print(plain(line))
 
 

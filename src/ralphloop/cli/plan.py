@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 
 from ralphloop import loops
+from ralphloop.cli.new import utf8
 from ralphloop.cli.output import show
 from ralphloop.cli.spec.parser import HELP
-from ralphloop.errors import UserError
 from ralphloop.loops.spec.wording import whole
 
 TYPED = {"": {**HELP, "--name": 1, "--show": 0, "--json": 0}}
@@ -33,6 +33,4 @@ def run(args: argparse.Namespace) -> int:
     place, goal = loops.here(), whole(args.goal).strip()
     if args.show:
         return show(loops.show_plan(place, goal or None), as_json=args.json)
-    if not goal:
-        raise UserError("plan needs a goal: `ralphloop plan 'what is to be built'`; --show shows a list.")
-    return show(loops.plan(place, goal, name=args.name), as_json=args.json)
+    return show(loops.plan(place, utf8(goal), name=args.name), as_json=args.json)

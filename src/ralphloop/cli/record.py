@@ -8,6 +8,7 @@ from pathlib import Path
 from ralphloop import loops
 from ralphloop.cli.output import show
 from ralphloop.errors import UserError
+from ralphloop.loops.person import require_person
 
 ACTIONS = ("on", "off", "list", "show", "case", "clear")
 
@@ -32,8 +33,9 @@ account can read it. The newest 100 of each loop are kept, 32 MB at most.
 
 
 def run(args: argparse.Namespace) -> int:
-    _must_fit(args.action, args.which, args.out)
     place = loops.here(writes=False)
+    require_person(place.env, "what is recorded")
+    _must_fit(args.action, args.which, args.out)
     if args.action == "case":
         return _case(place, args.which, out=args.out)
     if args.action == "list":

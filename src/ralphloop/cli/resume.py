@@ -31,5 +31,7 @@ attempts and the time stays used up there.
 
 def run(args: argparse.Namespace) -> int:
     limits = allowance.given(args)
-    resumed = loops.resume(loops.here(), args.name, limits=limits, adopt=args.adopt, session=args.session)
+    resumed = loops.resume(
+        loops.here(), args.name, limits=limits, endless=args.i_know, adopt=args.adopt, session=args.session
+    )
     return show(resumed)

@@ -48,7 +48,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON at the end, lines on stderr")
     parser.add_argument("--yes", action="store_true", help="approve the list's checks without being asked")
     parser.add_argument("--unapproved", action="store_true", help="run although checks are not approved")
-    parser.set_defaults(continue_with=None)
     allowance.add_options(parser)
     parser.epilog = f"""\
 examples:
@@ -65,10 +64,9 @@ session; q leaves the view and lets it run.
 
 def run(args: argparse.Namespace) -> int:
     place = loops.here()
-    prepared = drive.prepare(place, args.name, wish=_wish(args), told=complain)
-    driven = consented(args, partial(drive.begin, prepared))
-    if driven.told and not args.json:
-        say(*driven.told)
+    stays = partial(_has_view, args)
+    prepared = drive.prepare(place, args.name, wish=_wish(args), stays=stays, told=complain)
+    driven = consented(args, partial(drive.begin, prepared, told=loops.quiet if args.json else say))
     try:
         return _drive(args, driven)
     except KeyboardInterrupt:  # before the view is there to obey it
@@ -79,6 +77,7 @@ def run(args: argparse.Namespace) -> int:
 def _wish(args: argparse.Namespace) -> loops.RunWish:
     return loops.RunWish(
         limits=allowance.given(args),
+        endless=args.i_know,
         adopt=args.adopt,
         commit=args.commit,
         branch=args.branch,
@@ -89,14 +88,13 @@ def _wish(args: argparse.Namespace) -> loops.RunWish:
         idle_timeout=args.idle_timeout,
         model=args.model,
         permission_mode=args.permission_mode,
-        stays=_has_view(args),
         detached=args.detach,
     )
 
 
 def _has_view(args: argparse.Namespace) -> bool:
     """Whether the person has keys to go on with after a pause."""
-    if args.plain or args.json or args.detach or not is_terminal(sys.stdin):
+    if args.plain or args.json or args.detach or not _is_terminal(sys.stdin):
         return False
     why = why_plain(sys.stdout, os.environ)
     if why == NO_RICH:
@@ -104,7 +102,7 @@ def _has_view(args: argparse.Namespace) -> bool:
     return not why
 
 
-def is_terminal(stream: TextIO | None) -> bool:
+def _is_terminal(stream: TextIO | None) -> bool:
     return stream is not None and stream.isatty()
 
 

@@ -10,7 +10,7 @@ from typing import NoReturn
 from ralphloop import loops
 from ralphloop.cli import allowance
 from ralphloop.cli.consent import consented
-from ralphloop.cli.output import show
+from ralphloop.cli.output import say, show
 from ralphloop.config import CONTINUATIONS
 from ralphloop.errors import UserError
 from ralphloop.loops import launch
@@ -62,11 +62,21 @@ def run(args: argparse.Namespace) -> int:
     place, limits = loops.here(), allowance.given(args)
 
     def begin(approval: Approval | None, unapproved: bool) -> loops.Result:
-        wish = Wish(args.session, limits, args.continue_with, approval, unapproved, launching=args.launch)
+        wish = Wish(
+            session=args.session,
+            limits=limits,
+            endless=args.i_know,
+            continue_with=args.continue_with,
+            approval=approval,
+            unapproved=unapproved,
+            launching=args.launch,
+        )
         return loops.start(place, args.name, wish=wish)
 
     begun = consented(args, begin)
     code = show(begun, as_json=args.json)
+    if not args.json:
+        say(*launch.opening(place, begun.data["id"]))
     if args.launch:
         _become_client(place, begun, permission_mode=args.permission_mode or "")
     return code

@@ -22,16 +22,22 @@ SETTINGS = {
 }
 
 
-def asked(limits: Mapping[str, float | None], *, sure: bool) -> dict[str, float]:
-    """Those that were asked for, by their names in `Limits`; no limit of turns is for who is sure."""
-    if limits.get("iterations") == UNLIMITED and not sure:
+def checked(limits: Mapping[str, float], *, endless: bool) -> dict[str, float]:
+    """The limits that were asked for, if they can hold; `endless` permits a loop without an end of turns."""
+    for name, most in limits.items():
+        if name not in SETTINGS:
+            raise UserError(f"there is no limit {name}; known are: {', '.join(SETTINGS)}.")
+        if not most > 0:
+            raise UserError(f"the limit {name} must be above 0, not {most}.")
+    if limits.get("iterations", 0) >= UNLIMITED and not endless:
         raise UserError("--max-iterations 0 is a loop without an end of turns; add --i-know if you mean it.")
-    return {name: most for name, most in limits.items() if most is not None}
+    return dict(limits)
 
 
 def configured(settings: Config) -> dict[str, float]:
     """The limits that the settings have, by the same names."""
-    return asked({name: settings.get(key) for name, key in SETTINGS.items()}, sure=True)
+    found = {name: settings.get(key) for name, key in SETTINGS.items()}
+    return {name: most for name, most in found.items() if most is not None}
 
 
 def raised(old: Limits, new: dict[str, float]) -> list[str]:

@@ -24,6 +24,8 @@ SHAPES = ("md", "json", "html")
 def report(place: Place, name: str | None = None, *, shape: str = "md", output: str | None = None) -> Result:
     """One loop's whole life, as text in one of the `SHAPES`, or written into a file; the exit code tells how
     the loop stands."""
+    if shape not in SHAPES:
+        raise UserError(f"a report cannot be {shape}; it can be: {', '.join(SHAPES)}.")
     if output is not None:
         require_person(place.env, "a file of your choice")
     found = report_of(pick(place, name), now=time.time())

@@ -21,14 +21,15 @@ from ralphloop.store.shelf import Record, Shelf
 from ralphloop.tasklists.registry import own_file
 from ralphloop.tasklists.source import Source
 
-YES, TERMINAL = "--yes", "terminal"  # how the person said it, as the journal has it
+# how the person said it, as the journal has it
+YES, TERMINAL, PROGRAM = "--yes", "terminal", "program"
 
 
 class Approval(NamedTuple):
     """What the person was shown and allows, and how they said so."""
 
     commands: tuple[str, ...]
-    by: str = TERMINAL
+    by: str = PROGRAM
 
 
 class Change(NamedTuple):
@@ -83,7 +84,7 @@ def waiting_change(place: Place, name: str | None = None) -> Change:
     return _change(source, Shelf(source.root, place.env), loop)
 
 
-def approve(place: Place, change: Change, *, by: str = TERMINAL) -> Result:
+def approve(place: Place, change: Change, *, by: str = PROGRAM) -> Result:
     """Adopt exactly what was shown: what changed meanwhile is looked at again."""
     require_person(place.env, "an approval")
     here, loop, source = Shelf(change.source.root, place.env), change.loop, change.source

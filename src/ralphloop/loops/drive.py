@@ -7,6 +7,7 @@ import uuid
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
+from threading import Thread
 from typing import Any, NamedTuple
 
 from ralphloop import config
@@ -16,6 +17,7 @@ from ralphloop.errors import BusyError, UserError
 from ralphloop.evidence import tree
 from ralphloop.evidence.approval import waiting
 from ralphloop.loops import exit_code, outset, precheck, resumption, run_branch, run_terms
+from ralphloop.loops.allowance import checked
 from ralphloop.loops.book import locked
 from ralphloop.loops.choice import choose
 from ralphloop.loops.consent import Approval
@@ -47,13 +49,12 @@ class Prepared(NamedTuple):
 
 
 class Driven(NamedTuple):
-    """A loop that is ready for its supervisor, and what there is to say about it."""
+    """A loop that is ready for its supervisor."""
 
     place: Place
     loop: LoopFiles
     cwd: str
     terms: Terms
-    told: list[str]
 
     @property
     def read_only(self) -> LoopFiles:
@@ -62,10 +63,15 @@ class Driven(NamedTuple):
 
 
 def prepare(
-    place: Place, name: str | None = None, *, wish: RunWish | None = None, told: Tell = quiet
+    place: Place,
+    name: str | None = None,
+    *,
+    wish: RunWish | None = None,
+    stays: Callable[[], bool] = lambda: False,
+    told: Tell = quiet,
 ) -> Prepared:
-    """Which list is meant, the loop over it that goes on, and the terms; `told` hears what is odd about the
-    settings."""
+    """Which list is meant, the loop over it that goes on, and the terms. `stays` says whether somebody is
+    there who can go on after a pause, `told` hears what is odd about the settings."""
     source = choose(place, name)
     loop = _before(place, source)
     cwd = tree.folder_for(source.root, place.cwd)
@@ -75,30 +81,36 @@ def prepare(
     wish = wish or RunWish()
     wish = run_terms.recalled(loop, wish) if loop is not None else wish
     terms = run_terms.of(wish, settings, place, source=source, loop=loop, cwd=cwd)
+    terms = replace(terms, stays=stays())
     return Prepared(place, wish, source, loop, cwd, terms)
 
 
-def begin(run: Prepared, approval: Approval | None = None, unapproved: bool = False) -> Driven:
-    """Begin a loop, or go on with the one that there is."""
-    place, loop, terms, told = run.place, run.loop, run.terms, list[str]()
+def begin(
+    run: Prepared, approval: Approval | None = None, unapproved: bool = False, *, told: Tell = quiet
+) -> Driven:
+    """Begin a loop, or go on with the one that there is; `told` hears what a new one begins with."""
+    place, loop, terms = run.place, run.loop, run.terms
     if loop is None:
         wish = outset.Wish(
             session=str(uuid.uuid4()),
             limits=run.wish.limits,
+            endless=run.wish.endless,
             approval=approval,
             unapproved=unapproved,
             launching=True,
             supervision=Supervision(),
         )
         armed = outset.arm(place, run.source, wish=wish)
-        loop, told = armed.loop, outset.tell(armed)
+        loop = armed.loop
+        for line in outset.tell(armed):
+            told(line)
         terms = replace(terms, session=loop.record.session or "")
     else:
         precheck.require(place, run.source, launching=True)  # it may have come about since the loop began
         _go_on(run, loop)
     run_terms.keep(loop, run.wish)
     run_branch.switch(terms, cwd=run.cwd, env=place.env)
-    return Driven(place, loop, run.cwd, terms, told)
+    return Driven(place, loop, run.cwd, terms)
 
 
 def supervised(driven: Driven) -> Supervised:
@@ -115,8 +127,13 @@ def run(
     unapproved: bool = False,
 ) -> Result:
     """Drive a loop in the background; `events` and `state` tell how it goes."""
-    prepared = prepare(place, name, wish=(wish or RunWish())._replace(detached=True))
-    return left(supervised(begin(prepared, approval, unapproved)), "runs in the background")
+    said: list[str] = []
+    wish = (wish or RunWish())._replace(detached=True)
+    prepared = prepare(place, name, wish=wish, told=said.append)
+    driver = supervised(begin(prepared, approval, unapproved, told=said.append))
+    Thread(target=driver.wait, daemon=True).start()  # so that no ended process is left behind
+    facts, told, code = left(driver, "runs in the background")
+    return Result(facts, (*said, *told), code)
 
 
 def left(driver: Supervised, how: str) -> Result:
@@ -194,7 +211,8 @@ def _go_on(run: Prepared, loop: LoopFiles) -> None:
         loop.record = loop.shelf.fresh(loop.record)
         if supervisor.is_held(loop):
             raise taken(loop)
-        state, record, limits = loop.state(), loop.record, run.wish.limits
+        state, record = loop.state(), loop.record
+        limits = checked(run.wish.limits, endless=run.wish.endless)
         _must_be_ours(loop, state, adopt=run.wish.adopt)
         if state.outcome == RATE_LIMITED and not limits:
             return

@@ -52,7 +52,7 @@ def overview(place: Place, name: str | None = None) -> Overview:
 
 def state(place: Place, name: str | None = None) -> LoopView:
     """How one loop stands: its state, its tasks, what it spent."""
-    return overview(place, pick(place, name).record.id).views[0]
+    return _views([pick(place, name)], time.time())[0]
 
 
 def journal(
@@ -80,7 +80,11 @@ def events(
     is_over: Callable[[], bool] = lambda: False,
 ) -> Iterator[dict[str, Any]]:
     """The same as objects; what is none is left out."""
-    for raw in journal(place, name, follow=follow, is_over=is_over):
+    return _parsed(journal(place, name, follow=follow, is_over=is_over))
+
+
+def _parsed(lines: Iterator[str]) -> Iterator[dict[str, Any]]:
+    for raw in lines:
         try:
             yield jsontext.parse_object(raw)
         except ValueError:
@@ -131,10 +135,11 @@ def _listed(source: Source) -> dict[str, str]:
 def _lines(tail: Tail, *, follow: bool, is_over: Callable[[], bool]) -> Iterator[str]:
     """Whole lines only: the last one may still be in the middle of a write."""
     while True:
+        is_last = not follow or is_over()  # asked first: what was written before that is read below
         whole = tail.lines()
         for raw in filter(None, whole):
             yield raw.decode("utf-8", "replace")
-        if not whole and (not follow or is_over()):
+        if not whole and is_last:
             return
         if not whole:
             time.sleep(POLL_S)

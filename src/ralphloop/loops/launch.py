@@ -54,6 +54,13 @@ def failed(place: Place, loop_id: str, error: OSError) -> UserError:
     )
 
 
+def opening(place: Place, loop_id: str) -> list[str]:
+    """What the session that has just begun a loop of its own goes on with; nothing for any other."""
+    loop = pick(place, loop_id)
+    is_own = place.session is not None and place.session == loop.record.session
+    return ["", first_prompt(loop, place)] if is_own and not loop.record.unapproved else []
+
+
 def first_prompt(loop: LoopFiles, place: Place) -> str:
     """The loop's own prompt, else what a stop would send first."""
     path = loop.record.paths.get("prompt", "")

@@ -18,6 +18,7 @@ from ralphloop.errors import TakenError, UserError
 from ralphloop.evidence import protect
 from ralphloop.evidence.approval import digest, waiting
 from ralphloop.loops import allowance, interpreter, launch, precheck, terms
+from ralphloop.loops.allowance import checked
 from ralphloop.loops.choice import choose
 from ralphloop.loops.consent import Approval, allowed_now
 from ralphloop.loops.place import Place
@@ -34,6 +35,7 @@ class Wish(NamedTuple):
 
     session: str | None = None  # that owns it
     limits: Mapping[str, float] = {}
+    endless: bool = False  # no limit of turns is meant
     continue_with: str | None = None
     approval: Approval | None = None
     unapproved: bool = False  # begin although checks are not approved; they do not run
@@ -49,10 +51,7 @@ def start(place: Place, name: str | None = None, *, wish: Wish | None = None) ->
         launch.must_be_possible(place)
     session = wish.session or (str(uuid.uuid4()) if wish.launching else place.session)
     armed = arm(place, source, wish=wish._replace(session=session))
-    record, told = armed.loop.record, tell(armed, binding=place.cwd)
-    if place.session and place.session == record.session and not record.unapproved:
-        told += ["", launch.first_prompt(armed.loop, place)]
-    return Result(_facts(armed), tuple(told))
+    return Result(_facts(armed), tuple(tell(armed, binding=place.cwd)))
 
 
 def is_session(text: str) -> bool:
@@ -72,8 +71,10 @@ class Armed(NamedTuple):
 
 def arm(place: Place, source: Source, *, wish: Wish) -> Armed:
     """Begin a loop over the list, once the person has allowed its checks."""
-    listed = startable(source)
-    begun = ready(place, source, session=wish.session, limits=dict(wish.limits), launching=wish.launching)
+    listed, limits = startable(source), checked(wish.limits, endless=wish.endless)
+    if wish.session is not None and not is_session(wish.session):
+        raise UserError(f"{wish.session[:40]!r} cannot be a session id; leave it out, or name another.")
+    begun = ready(place, source, session=wish.session, limits=limits, launching=wish.launching)
     unprotected = terms.unprotected(source, listed)
     allowed = []
     if not wish.unapproved:

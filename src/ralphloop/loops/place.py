@@ -1,4 +1,4 @@
-"""What can be seen from the folder that a command runs in: loops, task lists, the session."""
+"""What can be seen from a folder: loops, task lists, and the session that stands there."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Place:
     """With `writes` off, the loops found here are read and never touched."""
 
     def __init__(self, cwd: str, env: Mapping[str, str], *, writes: bool = True) -> None:
-        self.cwd = cwd
+        self.cwd = os.path.abspath(cwd)
         self.env = env
         self.writes = writes
         self.roots = find.roots(cwd, env)

@@ -12,8 +12,10 @@ from ralphloop.domain.prompt import turns
 from ralphloop.domain.supervision import Supervision
 from ralphloop.errors import TakenError, UserError
 from ralphloop.loops import allowance
+from ralphloop.loops.allowance import checked
 from ralphloop.loops.book import locked
 from ralphloop.loops.crew import taken
+from ralphloop.loops.outset import is_session
 from ralphloop.loops.person import require_person
 from ralphloop.loops.place import Place, must_go_on, pick
 from ralphloop.loops.result import Result
@@ -26,15 +28,20 @@ def resume(
     name: str | None = None,
     *,
     limits: Mapping[str, float] | None = None,
+    endless: bool = False,
     adopt: bool = False,
     session: str | None = None,
 ) -> Result:
-    """Go on; `limits` replace those of the same name, `adopt` takes the loop over for another session."""
+    """Go on; `limits` replace those of the same name (`endless` where no limit of turns is meant), `adopt`
+    takes the loop over for another session."""
     loop = pick(place, name)
+    if session is not None and not is_session(session):
+        raise UserError(f"{session[:40]!r} cannot be a session id; leave it out, or name another.")
     if (adopt or session) and supervisor.is_held(loop):
         raise taken(loop)
+    given = checked(limits or {}, endless=endless)
     owner = _owner(place, loop, adopt=adopt, wanted=session)
-    told = go_on(place, loop, limits=limits or {}, owner=owner)
+    told = go_on(place, loop, limits=given, owner=owner)
     state = loop.state()
     facts = {"id": loop.record.id, "name": loop.record.name, "state": state.state, "owner": state.owner}
     return Result(facts, tuple(told))

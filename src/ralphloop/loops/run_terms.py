@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from ralphloop.agents import trust
 from ralphloop.agents.registry import client
-from ralphloop.config import Config
+from ralphloop.config import AGENTS, PERMISSION_MODES, Config
 from ralphloop.domain import jsontext
 from ralphloop.errors import UserError
 from ralphloop.loops import run_branch
@@ -29,6 +29,7 @@ class RunWish(NamedTuple):
     """What a run is asked for; None is as the run before had it, or as the settings say."""
 
     limits: Mapping[str, float] = {}
+    endless: bool = False  # no limit of turns is meant
     adopt: bool = False  # take the loop over from its session
     commit: bool | None = None
     branch: str | None = None
@@ -39,7 +40,6 @@ class RunWish(NamedTuple):
     idle_timeout: float | None = None
     model: str | None = None
     permission_mode: str | None = None
-    stays: bool = False  # somebody is there who can go on after a pause
     detached: bool = False
 
 
@@ -51,6 +51,9 @@ def of(
         settings, place, source=source, loop=loop, cwd=cwd, commits=wish.commit, branch=wish.branch
     )
     terms = _terms(wish, settings, branch=branch)
+    if terms.agent not in AGENTS or terms.permission_mode not in PERMISSION_MODES:
+        what, known = f"{terms.agent}, {terms.permission_mode}", (*AGENTS, *PERMISSION_MODES)
+        raise UserError(f"no such agent or permission mode ({what}); there are: {', '.join(known)}.")
     must_be_allowed(terms, place.env)
     program = client(terms.agent).PROGRAM
     if program_at(program, place.env) is None:
@@ -93,7 +96,6 @@ def _terms(wish: RunWish, settings: Config, *, branch: str) -> Terms:
         branch=branch,
         margin_s=settings.get("reset_margin"),
         backoff_s=settings.get("backoff"),
-        stays=wish.stays,
         detached=wish.detached,
     )
 

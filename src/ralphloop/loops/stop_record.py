@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
@@ -96,7 +97,7 @@ def load_record(place: Place, which: str) -> dict[str, Any]:
     try:
         if which.isascii() and which.isdigit():
             return _checked(stored.load(_numbered(place, int(which))), f"record {which}")
-        text = files.read_text(which)
+        text = files.read_text(os.path.join(place.cwd, which))
         if text is None:
             raise UserError(f"there is no file {which}; `ralphloop record list` shows the records here.")
         return _checked(jsontext.parse_object(text), which)

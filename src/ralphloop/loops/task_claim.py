@@ -27,6 +27,7 @@ _SAID = {
 
 def done(place: Place, task: str, *, loop: str | None = None, told: Tell = quiet) -> Result:
     """Claim that a task is done and run its checks at once; it stays open if one fails, and the code is 1."""
+    _must_not_be_check(place, "done")
     found = pick(place, loop)
     must_not_be_anothers(place, found)
     with opened(found) as book:
@@ -116,6 +117,7 @@ def _result(book: Book, task: str, said: str, *, changed: bool, code: int = 0, *
 def verify(place: Place, task: str | None = None, *, loop: str | None = None, told: Tell = quiet) -> Result:
     """Run the checks of one task, or of all; what they find is recorded, and changes no task. The code is 0
     if every check is green."""
+    _must_not_be_check(place, "verify")
     found = pick(place, loop)
     origin = Origin("manual", client=client_in(place.env), session=place.session)
     with opened(found, final=True) as book:
@@ -160,3 +162,8 @@ def _verdict_line(task: str, verdict: Verdict) -> str:
 def _shown(told: Tell) -> Tell:
     """For a check's command, before it runs."""
     return lambda command: told(f"$ {command}")
+
+
+def _must_not_be_check(place: Place, what: str) -> None:
+    if place.env.get("RALPHLOOP_CHECK"):
+        raise UserError(f"a check must not call `ralphloop {what}`: it would run itself.")

@@ -44,6 +44,8 @@ def new(place: Place, name: str, *, goal: str = "", source: tuple[str, bytes] | 
 
 def plan(place: Place, goal: str, *, name: str | None = None) -> Result:
     """An empty list for a goal; who plans writes the features into it."""
+    if not goal.strip():
+        raise UserError("plan needs a goal: `ralphloop plan 'what is to be built'`; --show shows a list.")
     root = place.project
     known = files.names(os.path.join(root, ".ralph", "loops"))
     name = name or free_name(wording.slug(goal) or "plan", known)
@@ -79,16 +81,20 @@ def show_plan(place: Place, name: str | None = None) -> Result:
 
 
 def must_be_new(place: Place, name: str) -> None:
-    """Refuse a name that cannot be, or is taken, before anything is read for it."""
-    _must_be_name(name)
+    """Refuse a name that is taken, before anything is read for it."""
     _must_be_free(place.project, name)
+
+
+def must_be_list(source: tuple[str, bytes]) -> None:
+    """Refuse what no list can be made from."""
+    from_text(source[0], _text(*source))
 
 
 def make(root: str, name: str, features: str, *, goal: str) -> str:
     """The folder of a new list."""
-    _must_be_name(name)
+    must_be_name(name)
     folder = _must_be_free(root, name)
-    goal = os.fsencode(goal).decode("utf-8", "surrogateescape") if goal else NO_GOAL
+    goal = goal or NO_GOAL
     texts = {
         "RALPH_PROMPT.md": prompt_text(name, goal),
         "progress.txt": PROGRESS,
@@ -99,7 +105,7 @@ def make(root: str, name: str, features: str, *, goal: str) -> str:
     return folder
 
 
-def _must_be_name(name: str) -> None:
+def must_be_name(name: str) -> None:
     if not NAME.fullmatch(name):
         raise UserError(
             f"{name!r} cannot be a loop's name: 1 to 64 letters, digits, dots, dashes or underscores, "

@@ -11,7 +11,7 @@ from ralphloop.domain.model import COMPLETE, FINAL
 from ralphloop.errors import UserError
 from ralphloop.loops.halt import halt, held_later
 from ralphloop.loops.place import Place, must_not_be_anothers
-from ralphloop.loops.result import Result
+from ralphloop.loops.result import Result, Tell, quiet
 from ralphloop.loops.spec import overview, state_file
 from ralphloop.loops.spec.catalogue import Specs
 from ralphloop.loops.spec.kind import Spec
@@ -22,8 +22,8 @@ from ralphloop.store.shelf import Shelf
 from ralphloop.tasklists import spec_phase
 
 
-def cancel(place: Place, specs: Specs, *, name: str | None) -> Result:
-    """End the loop and put the state away; documents stay."""
+def cancel(place: Place, specs: Specs, *, name: str | None, told: Tell = quiet) -> Result:
+    """End the loop and put the state away; documents stay. `told` hears at once that a loop has ended."""
     spec = specs.must_have(name) if name else specs.must_have_current()
     with state_file.alone(specs.root, place):
         state = _state(spec)
@@ -34,12 +34,13 @@ def cancel(place: Place, specs: Specs, *, name: str | None) -> Result:
         loop = None if outcome in FINAL else loop
         if loop is None and not os.path.lexists(spec.state_path):
             return _result(spec, [f"{spec.name} has no loop and no state; nothing to cancel."])
-        ended, told = True, list[str]()
+        ended, said = True, list[str]()
         if loop is not None:
-            ended, told = _end(place, spec, loop=loop, again=specs.called(spec.folder))
-        if ended:
-            told += [*_put_away(place, spec, loop=loop), _rest(place, spec, specs=specs)]
-    return _result(spec, told)
+            ended, said = _end(place, spec, loop=loop, again=specs.called(spec.folder))
+        for line in said:
+            told(line)
+        rest = [*_put_away(place, spec, loop=loop), _rest(place, spec, specs=specs)] if ended else []
+    return _result(spec, rest)
 
 
 def _result(spec: Spec, told: list[str]) -> Result:

@@ -10,7 +10,7 @@ from ralphloop.evidence.approval import digest, waiting
 from ralphloop.loops import allowance, launch, outset, resumption
 from ralphloop.loops.consent import listing
 from ralphloop.loops.place import Place
-from ralphloop.loops.result import Result
+from ralphloop.loops.result import Result, Tell, quiet
 from ralphloop.loops.spec import state_file
 from ralphloop.loops.spec.kind import TASKS, Spec
 from ralphloop.loops.spec.state_file import State
@@ -41,8 +41,9 @@ class Wish(NamedTuple):
         return found
 
 
-def implement(place: Place, spec: Spec, *, wish: Wish) -> Result:
-    """Run the tasks of a spec in a loop: a new one, or the one that there is."""
+def implement(place: Place, spec: Spec, *, wish: Wish, told: Tell = quiet) -> Result:
+    """Run the tasks of a spec in a loop: a new one, or the one that there is. `told` hears at once that this
+    one goes on."""
     with state_file.alone(spec.root, place):
         spec.must_keep_documents_inside()
         tasks, state = _tasks(spec), state_file.load(spec)
@@ -55,10 +56,12 @@ def implement(place: Place, spec: Spec, *, wish: Wish) -> Result:
         if loop is None:
             loop, before = _begin(place, spec, wish=wish, state=state, tasks=tasks)
         else:
-            before = _go_on(place, spec, loop=loop, wish=wish)
+            before = []
+            for line in _go_on(place, spec, loop=loop, wish=wish):
+                told(line)
             loop = _enter(place, spec, wish=wish, tasks=tasks)
-        told = _told(place, spec, loop=loop, tasks=tasks)
-    return Result({"name": spec.name, "loop": loop.record.id}, (*before, *told))
+        said = _told(place, spec, loop=loop, tasks=tasks)
+    return Result({"name": spec.name, "loop": loop.record.id}, (*before, *said))
 
 
 def _tasks(spec: Spec) -> list[Task]:
