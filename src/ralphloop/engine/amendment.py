@@ -1,4 +1,4 @@
-"""Changes of a loop's ledger on the person's word, written down together with its state."""
+"""Changes of a loop's ledger between its stops, written down together with its state."""
 
 from __future__ import annotations
 
