@@ -55,6 +55,8 @@ class CommandScreen:
     The parent keeps the terminal's other end open until the command is over, so that its modes can be read.
     """
 
+    endings: tuple[tuple[int, float], ...] = ((signal.SIGTERM, 3.0), (signal.SIGKILL, 5.0))
+
     def __init__(
         self,
         argv: Sequence[str],
@@ -167,7 +169,7 @@ class CommandScreen:
         self._let_go()
 
     def close(self) -> None:
-        for ending, patience_s in ((signal.SIGTERM, 3.0), (signal.SIGKILL, 5.0)):
+        for ending, patience_s in self.endings:
             if self.process.poll() is None:
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(self.process.pid, ending)

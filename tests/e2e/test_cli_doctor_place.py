@@ -114,6 +114,7 @@ def test_a_list_that_the_agent_cannot_edit_is_told(project: Project) -> None:
     assert (level, str(file) in told, "`ralphloop done ID`" in told) == ("warning", True, True)
 
 
+@pytest.mark.slow
 def test_a_lock_that_is_held_names_its_holder(project: Project) -> None:
     project.begin()
     assert about(examine(project)[1], "lock") == []

@@ -195,6 +195,7 @@ def test_a_file_that_cannot_be_changed_is_told_and_the_others_are_repaired(proje
     assert names == ["settings.json", "settings.local.json", "settings.local.json.ralphloop-doctor-backup"]
 
 
+@pytest.mark.slow
 def test_fix_waits_for_another_change_of_the_settings(project: Project) -> None:
     file = enable(project, WIGGUM)
     installs = project.home / ".local/state/ralphloop/installs"

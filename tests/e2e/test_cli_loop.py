@@ -147,6 +147,7 @@ def test_a_cancelled_loop_is_over_for_good(project: Project) -> None:
     assert project.stop() is not None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("command", "outcome"), [("pause", "interrupted"), ("cancel", "cancelled")])
 def test_a_request_holds_even_while_a_stop_is_being_decided(
     project: Project, command: str, outcome: str
@@ -358,6 +359,7 @@ def test_done_tells_a_script_what_is_next(project: Project) -> None:
     assert (told["done"], told["total"], told["next"]) == (1, 3, "F2")
 
 
+@pytest.mark.slow
 def test_a_busy_loop_is_an_expected_error(project: Project) -> None:
     project.begin()
     with busy(project):

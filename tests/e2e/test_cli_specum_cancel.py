@@ -71,6 +71,7 @@ def test_cancel_twice_says_that_there_is_nothing(project: SpecProject) -> None:
     assert project.digest() == before
 
 
+@pytest.mark.slow
 def test_cancel_during_a_stop_holds_and_keeps_the_state_until_then(project: SpecProject) -> None:
     project.running()
     with project.the_loop().lock():
