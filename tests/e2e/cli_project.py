@@ -37,12 +37,15 @@ class Done(NamedTuple):
 
 @functools.cache
 def _repository() -> Path:
-    """What `git init` makes, but for samples and what is only for people; every project is a copy."""
+    """What `git init` makes, as far as git needs it to know a repository; every project is a copy."""
     folder = Path(tempfile.mkdtemp(prefix="repository-"))
     atexit.register(shutil.rmtree, folder)
     subprocess.run(["git", "init", "--quiet", str(folder)], check=True, env={"PATH": os.defpath, "HOME": "/"})
-    shutil.rmtree(folder / ".git/hooks")
-    (folder / ".git/description").unlink()
+    for name in {*os.listdir(folder / ".git")} - {"HEAD", "config", "objects", "refs"}:
+        path = folder / ".git" / name
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+    for path in (folder / ".git").glob("*/*/"):
+        path.rmdir()
     return folder / ".git"
 
 

@@ -75,22 +75,6 @@ def marking(package: Path, mark: Path) -> None:
 
 
 @pytest.mark.client
-def test_the_hook_in_the_settings_fires_and_continues_and_the_client_sees_nothing_of_the_person(
-    project: Project, claude_binary: Path
-) -> None:
-    seen = project.folder / "seen"
-    project.program("claude", f"#!/bin/sh\nenv > '{seen}'\nexec '{claude_binary}' \"$@\"\n")
-    register(project)
-    secret = {"ANTHROPIC_API_KEY": "the-persons-key", "CLAUDE_CONFIG_DIR": str(project.home / ".claude")}
-    code, ((level, told),) = live(project, **secret, HTTPS_PROXY="http://127.0.0.1:1")
-    assert (code, level, told.startswith(FIRED)) == (0, "fine", True), told
-    told = seen.read_text(encoding="utf-8")
-    assert "the-persons-key" not in told
-    assert str(project.home) not in told
-    assert "HTTPS_PROXY" not in told
-
-
-@pytest.mark.client
 @pytest.mark.parametrize("name", ["ralph-specum", "ralph-speckit"])
 def test_the_hook_of_a_plugin_fires_and_continues(real: Project, name: str) -> None:
     """That of the plugin ralphloop does where the client installed it: `test_marketplace_in_client.py`."""
@@ -101,12 +85,22 @@ def test_the_hook_of_a_plugin_fires_and_continues(real: Project, name: str) -> N
 
 
 @pytest.mark.client
-def test_each_layout_that_has_a_list_here_is_proven_and_progress_shown_on_a_terminal(real: Project) -> None:
-    register(real)
-    real.new()
-    real.spec()
-    with Asked(real, "doctor") as asked:
-        code, said = asked.end()
+def test_the_hook_in_the_settings_is_proven_for_each_layout_that_has_a_list_here(
+    project: Project, claude_binary: Path
+) -> None:
+    """Progress is shown on a terminal, and the client sees nothing of the person."""
+    seen, temporary = project.folder / "seen", project.folder / "temporary"
+    temporary.mkdir()
+    look = f"[ \"$1\" = --version ] || env >> '{seen}'"
+    project.program("claude", f"#!/bin/sh\n{look}\nexec '{claude_binary}' \"$@\"\n")
+    register(project)
+    project.new()
+    project.spec()
+    before = lasting(project)
+    secret = {"ANTHROPIC_API_KEY": "the-persons-key", "CLAUDE_CONFIG_DIR": str(project.home / ".claude")}
+    env = {**secret, "HTTPS_PROXY": "http://127.0.0.1:1", "TMPDIR": str(temporary)}
+    with Asked(project, "doctor", env=env) as asked:
+        code, said = asked.end(120.0)
     assert code == 0, said
     for layout in ("features", "specum"):
         assert f"the client works through a loop of two tasks ({layout}) …" in said
@@ -114,14 +108,12 @@ def test_each_layout_that_has_a_list_here_is_proven_and_progress_shown_on_a_term
     assert [told.startswith(FIRED) for told in found] == [True, True], said
     assert [told.endswith("s)") for told in found] == [True, False], said
     assert said.splitlines()[-1].endswith("s) for specum")
-
-
-@pytest.mark.client
-def test_without_a_registration_the_packages_own_hook_is_proven_and_said_so(real: Project) -> None:
-    code, ((level, told),) = live(real)
-    assert (code, level) == (1, "fine")
-    assert told.startswith(FIRED)
-    assert "this was the package's own hook" in told
+    assert lasting(project) == before
+    assert list(temporary.iterdir()) == []
+    told = seen.read_text(encoding="utf-8")
+    assert "the-persons-key" not in told
+    assert str(project.home) not in told
+    assert "HTTPS_PROXY" not in told
 
 
 @pytest.mark.client
@@ -146,6 +138,7 @@ HIDDEN = "rl_guard='{1}/hook/guard.sh' rl_as=settings rl_layouts=features; touch
 
 @pytest.mark.client
 def test_a_command_that_a_repository_brings_is_told_and_not_run(real: Project) -> None:
+    """Without a registration the package's own hook is proven, and said so."""
     marks = {
         (path, command): real.folder / f"{Path(path).name}-{place}"
         for path in (SETTINGS, LOCAL)
@@ -155,9 +148,10 @@ def test_a_command_that_a_repository_brings_is_told_and_not_run(real: Project) -
         lines = [command.format(mark, PACKAGE) for (of, command), mark in marks.items() if of == path]
         groups = [{"hooks": [{"type": "command", "command": line}]} for line in lines]
         real.write(path, json.dumps({"hooks": dict.fromkeys(claude.EVENTS, groups)}))
-    _, ((level, told),) = live(real)
+    code, ((level, told),) = live(real)
     assert [mark for mark in marks.values() if mark.exists()] == []
-    assert (level, "this was the package's own hook" in told) == ("fine", True)
+    assert (code, level, told.startswith(FIRED)) == (1, "fine", True), told
+    assert "this was the package's own hook" in told
     told = real.run("doctor", "--no-live").out
     for scope in ("project", "local"):
         assert told.count(f"{scope} settings run another Stop hook: `") == 2, told

@@ -57,12 +57,9 @@ def test_unquoted_words_are_the_goal(project: SpecProject) -> None:
 
 
 def test_a_goal_that_is_not_utf_8_is_refused(project: SpecProject) -> None:
-    done = subprocess.run(
-        [os.fsencode(word) for word in project.argv("specum", "new", "login")] + [b"caf\xe9"],
-        env=project.env(INSIDE), cwd=project.root, capture_output=True, timeout=60, check=False,
-    )  # fmt: skip
-    assert (done.returncode, done.stdout) == (1, b"")
-    assert done.stderr == b"ralphloop: the text is not UTF-8; convert it and type it again.\n"
+    done = project.run("specum", "new", "login", os.fsdecode(b"caf\xe9"), env=INSIDE)
+    told = "ralphloop: the text is not UTF-8; convert it and type it again.\n"
+    assert (done.code, done.out, done.err) == (1, "", told)
     assert not (project.root / "specs").exists()
 
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from e2e.cli_project import OTHER, SESSION
 from e2e.spec_project import BOXES, ELSEWHERE, INSIDE, SpecProject, client
+from fakes import warm
 from hook.harness import OWNER, LoopProject
 
 CHECKED = BOXES.replace("1.2 Check\n", "1.2 Check\n  - **Verify**: `test -f check`\n")
@@ -40,11 +39,11 @@ def test_implement_begins_a_loop_and_gives_the_first_task(project: SpecProject) 
 
 def test_the_registered_hook_goes_on_after_implement_and_is_silent_after_cancel(tmp_path: Path) -> None:
     project = LoopProject(tmp_path, "specum", {})
+    project.is_registered = True
 
     def run(*words: str) -> None:
-        env = {**project.env(), **client(OWNER)}
-        argv = [sys.executable, "-m", "ralphloop", "specum", *words]
-        subprocess.run(argv, cwd=project.root, env=env, check=True, capture_output=True, timeout=60)
+        done = warm.run(["specum", *words], cwd=project.root, env={**project.env(), **client(OWNER)})
+        assert done.code == 0, done
 
     run("new", "demo", "Let people in")
     assert project.turn().silent

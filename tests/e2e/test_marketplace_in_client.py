@@ -14,11 +14,12 @@ from typing import Any
 
 import pytest
 
-from e2e.client import REPOSITORY, ClientHome, run_print
+from e2e.client import REPOSITORY, UNATTENDED, ClientHome, PrintRun, run_print
 from e2e.conftest import make_home, make_project
 from e2e.doctoring import about
 from e2e.looping import SPECKIT_STATE, SPECUM_STATE, Outside, bash, features
 from e2e.marketplace import NAME, install, installed, plugin_command, publish, release, served
+from e2e.talking import Talk
 from e2e.terminal import Terminal
 from fakes import warm
 from ralphloop.testing.model_server import ModelServer
@@ -127,6 +128,11 @@ def finishes(home: ClientHome, root: Path, plugin: str, **options: Any) -> set[s
     assert (loop["state"], loop["outcome"]) == ("ended", "complete"), server.main_requests[-1].new_texts
     assert len(server.main_requests) == 2 * len(IDS[plugin])
     assert outside.errors() == ""
+    return known_commands(run)
+
+
+def known_commands(run: PrintRun) -> set[str]:
+    """Those of plugins."""
     return {command for command in run.of_type("system", "init")[0]["slash_commands"] if ":" in command}
 
 
@@ -179,11 +185,17 @@ def test_plugin_that_is_the_only_one_switched_on_finishes_a_list(three: Installe
 
 
 def test_three_plugins_together_serve_one_layout_each(three: Installed) -> None:
+    """In one session, one after the other."""
     files = {path: content for listed in LISTS.values() for path, content in listed.items()}
     root = three.project(files, "all")
-    for plugin in PLUGINS:
-        known = finishes(three.home, root, plugin)
-        assert known == set().union(*map(own_commands, PLUGINS)), plugin
+    with Talk(three.home, root, plugins=(), mode=UNATTENDED, env=BARE) as talk:
+        for number, plugin in enumerate(PLUGINS, 1):
+            run, requests = talk.say(PROMPTS[plugin], *turns(*IDS[plugin]))
+            ended = [loop["layout"] for loop in talk.outside.loops() if loop["outcome"] == "complete"]
+            assert len(ended) == number, requests[-1].new_texts
+            assert ("features" if plugin == "ralphloop" else plugin.removeprefix("ralph-")) in ended
+            assert len(requests) == 2 * len(IDS[plugin]), plugin
+            assert known_commands(run) == set().union(*map(own_commands, PLUGINS)), plugin
 
 
 def test_plugin_from_a_folder_finishes_a_list_and_is_proven_by_doctor(

@@ -43,9 +43,14 @@ def completes(stage) -> None:
 
 
 def test_a_pause_from_another_terminal_lets_the_turn_finish(client_home, project):
-    """`run` goes on where it was, with or without a `resume` before it."""
+    """`run` goes on where it was, with or without a `resume` before it; sessions that clean the tree lose no
+    count."""
     first, second = threading.Event(), threading.Event()
-    work = feature_turns(1, 3)
+    work = [
+        reply
+        for number in (1, 2, 3)
+        for reply in (bash(f"git clean -fdxq; ralphloop done F{number}"), text(f"Feature {number} is made."))
+    ]
     replies = iter([work[0].held(first), work[1], work[2].held(second), *work[3:]])
     root = project(list_of({}, {}, {}))
     with running(client_home, root, lambda _: next(replies, text("Over."))) as stage:
@@ -61,6 +66,7 @@ def test_a_pause_from_another_terminal_lets_the_turn_finish(client_home, project
             assert stage.tasks() == dict(zip(("F1", "F2", "F3"), states, strict=True))
         assert stage.command("resume", "demo").code == 0
         completes(stage)
+    assert set(stage.tasks().values()) == {"unverified"}
 
 
 def test_a_cancel_ends_a_long_wait(client_home, project):

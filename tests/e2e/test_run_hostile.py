@@ -8,14 +8,12 @@ import time
 
 import pytest
 
-from e2e.looping import bash, feature_turns
-from e2e.running import LOOP, eventually, list_of, running, task_in
-from ralphloop.testing.reply import fail, text
+from e2e.looping import feature_turns
+from e2e.running import LOOP, eventually, list_of, running
 
 pytestmark = [pytest.mark.client, pytest.mark.timeout(180)]
 
 AGENT = {"CLAUDECODE": "1"}
-HAIKU = "claude-haiku-4-5"
 
 
 def test_a_folder_that_nobody_trusts_runs_no_program_of_its_own(client_home, project):
@@ -58,34 +56,6 @@ def test_nor_by_the_environment(client_home, project):
     with running(client_home, project(list_of({})), [], env=env) as stage:
         assert stage.command("run", "demo", "--unapproved", "--detach").code == 1
     assert not (stage.root / ".ralph/run").exists()
-
-
-def test_a_session_that_cleans_the_tree_loses_no_count(client_home, project):
-    def answer(request):
-        task = task_in(request)
-        if request.body["messages"][-1]["role"] == "user" and "tool_result" in json.dumps(
-            request.body["messages"][-1]
-        ):
-            return text("Done.")
-        return bash(f"git clean -fdxq; ralphloop done {task}")
-
-    with running(client_home, project(list_of({}, {})), answer) as stage:
-        assert stage.run("--batch", "1").code == 0
-    assert set(stage.tasks().values()) == {"unverified"}
-
-
-def test_what_a_run_was_asked_for_holds_when_it_goes_on(client_home, project):
-    work, mended = iter(feature_turns(1, 2)), []
-
-    def answer(request):
-        return next(work) if mended else fail(404, "no such model")
-
-    with running(client_home, project(list_of({}, {})), answer) as stage:
-        assert stage.run("--batch", "1", "--model", HAIKU).code == 15
-        mended.append(True)
-        assert stage.run().code == 0
-    assert {entry["model"] for entry in stage.events("session")} == {HAIKU}
-    assert [entry["task"] for entry in stage.events("session")] == ["F1", "F1", "F2"]
 
 
 def test_a_guardian_that_was_stopped_does_not_save_its_agent(client_home, project):

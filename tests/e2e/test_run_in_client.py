@@ -23,18 +23,27 @@ IDLE = "6s"  # more than a client is silent while it starts, on a busy machine t
 
 
 def test_three_tasks_on_two_models_in_three_sessions(client_home, project):
+    """What the run was asked for holds when it goes on after an error."""
+    work, mended = iter(feature_turns(1, 3)), []
+
+    def answer(_request):
+        return next(work) if mended else fail(404, "no such model")
+
     root = project(list_of({"model": HAIKU}, {}, {"model": HAIKU}))
-    with running(client_home, root, feature_turns(1, 3)) as stage:
-        done = stage.run("--batch", "1", "--model", SONNET)
+    with running(client_home, root, answer) as stage:
+        assert stage.run("--batch", "1", "--model", SONNET).code == 15
+        mended.append(True)
+        done = stage.run()
     assert done.code == 0, done.stderr
     assert stage.ending == ("ended", "complete")
     sessions = stage.events("session")
     assert [(entry["task"], entry["model"]) for entry in sessions] == [
-        ("F1", HAIKU), ("F2", SONNET), ("F3", HAIKU),
+        ("F1", HAIKU), ("F1", HAIKU), ("F2", SONNET), ("F3", HAIKU),
     ]  # fmt: skip
-    assert len({entry["session"] for entry in sessions}) == 3
+    assert len({entry["session"] for entry in sessions}) == 4
     asked = [request.body["model"] for request in stage.server.main_requests]
-    assert asked == [HAIKU, HAIKU, SONNET, SONNET, HAIKU, HAIKU]
+    assert asked[-6:] == [HAIKU, HAIKU, SONNET, SONNET, HAIKU, HAIKU]
+    assert set(asked[:-6]) == {HAIKU}
     assert stage.processes() == {}
 
 
