@@ -107,7 +107,11 @@ def test_what_cannot_hold_is_refused_by_the_library_too(tmp_path):
         "cannot be a session id": loops.Wish(session="x" * 300),
         "without an end of turns": loops.Wish(limits={"iterations": 10**9}),
         "there is no limit iterationz": loops.Wish(limits={"iterationz": 5}),
-        "must be above 0": loops.Wish(limits={"cost_usd": -4}),
+        "must be a finite number above 0, not -4": loops.Wish(limits={"cost_usd": -4}),
+        "not True": loops.Wish(limits={"cost_usd": True}),
+        "not inf": loops.Wish(limits={"time_s": float("inf")}),
+        "a whole number above 0, not 2.5": loops.Wish(limits={"iterations": 2.5}),
+        "not None": loops.Wish(limits={"tokens": None}),
     }
     for told, wish in refused.items():
         with pytest.raises(UserError, match=told):
@@ -122,3 +126,17 @@ def test_what_cannot_hold_is_refused_by_the_library_too(tmp_path):
         loops.report(place, "shop", shape="docx")
     with pytest.raises(UserError, match="there is no loop cart"):
         loops.events(place, "cart")
+
+
+def test_a_place_may_be_named_from_the_process_and_is_never_made(tmp_path, monkeypatch):
+    (tmp_path / "project").mkdir()
+    monkeypatch.chdir(tmp_path)
+    env = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path)}
+    place = loops.Place("project", env)
+    loops.new(place, "shop", source=("shop.md", b"- Show the cart\n"))
+    assert loops.start(place, "shop").data["name"] == "shop"
+    gone = loops.Place(str(tmp_path / "gone"), env)
+    for make in (lambda: loops.new(gone, "x"), lambda: loops.plan(gone, "A shop")):
+        with pytest.raises(UserError, match="there is no folder"):
+            make()
+    assert not (tmp_path / "gone").exists()

@@ -17,17 +17,22 @@ T = TypeVar("T")
 def consented(args: argparse.Namespace, begin: Callable[[Approval | None, bool], T]) -> T:
     """Begin; where commands are not approved, show them and ask, then begin with the answer. With
     --unapproved it begins all the same."""
-    try:
-        return begin(None, False)
-    except UnapprovedError as error:
-        if not args.json:
-            say(*listing(error.commands, already=error.already))
-        if args.yes:
-            return begin(Approval(error.commands, YES), False)
-        if error.askable and not args.json and can_ask() and ask("Approve them and start? [y/N] "):
-            return begin(Approval(error.commands, TERMINAL), False)
-        if not args.unapproved:
-            raise
+    given = None
+    while True:
+        try:
+            return begin(given, False)
+        except UnapprovedError as error:
+            if not args.json:
+                say(*(["The list has changed meanwhile."] if given is not None else []))
+                say(*listing(error.commands, already=error.already))
+            if args.yes and given is None:
+                given = Approval(error.commands, YES)
+            elif error.askable and not args.json and can_ask() and ask("Approve them and start? [y/N] "):
+                given = Approval(error.commands, TERMINAL)
+            elif args.unapproved:
+                break
+            else:
+                raise
     return begin(None, True)
 
 

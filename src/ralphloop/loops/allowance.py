@@ -22,16 +22,27 @@ SETTINGS = {
 }
 
 
+COUNTS = ("iterations", "attempts", "no_progress")
+
+
 def checked(limits: Mapping[str, float], *, endless: bool) -> dict[str, float]:
     """The limits that were asked for, if they can hold; `endless` permits a loop without an end of turns."""
     for name, most in limits.items():
         if name not in SETTINGS:
             raise UserError(f"there is no limit {name}; known are: {', '.join(SETTINGS)}.")
-        if not most > 0:
-            raise UserError(f"the limit {name} must be above 0, not {most}.")
+        if not _is_amount(most, whole=name in COUNTS):
+            kind = "a whole number" if name in COUNTS else "a finite number"
+            raise UserError(f"the limit {name} must be {kind} above 0, not {most!r:.40}.")
     if limits.get("iterations", 0) >= UNLIMITED and not endless:
         raise UserError("--max-iterations 0 is a loop without an end of turns; add --i-know if you mean it.")
     return dict(limits)
+
+
+def _is_amount(value: object, *, whole: bool) -> bool:
+    """Whether a limit can be this; True is 1 to Python, and no number to whoever reads the record."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return False
+    return 0 < value < float("inf") and (not whole or value == int(value))
 
 
 def configured(settings: Config) -> dict[str, float]:

@@ -24,7 +24,7 @@ class Place:
         self.cwd = os.path.abspath(cwd)
         self.env = env
         self.writes = writes
-        self.roots = find.roots(cwd, env)
+        self.roots = find.roots(self.cwd, env)
         self.shelves = [Shelf(root, env) for root in self.roots]
 
     @property

@@ -93,6 +93,8 @@ def must_be_list(source: tuple[str, bytes]) -> None:
 def make(root: str, name: str, features: str, *, goal: str) -> str:
     """The folder of a new list."""
     must_be_name(name)
+    if not os.path.isdir(root):
+        raise UserError(f"there is no folder {root}; make the project first.")
     folder = _must_be_free(root, name)
     goal = goal or NO_GOAL
     texts = {
