@@ -107,3 +107,13 @@ def test_a_changed_module_makes_the_bundle_stale(stage):
     prompt.write_text(prompt.read_text().replace("Do this and nothing beyond it.", "Do exactly this."))
     for _ in range(2):  # once past the stale bundle, once out of the new one
         assert "Do exactly this." in stage.run().stdout
+
+
+def test_a_module_that_is_half_written_costs_no_answer(stage):
+    """An update under way: no bundle can be made, and the stop is answered all the same."""
+    broken = stage.package / "hook" / "recording.py"
+    broken.write_text(broken.read_text()[:300] + "\ndef (\n")
+    done = stage.run()
+    assert done.returncode == 0, done.stderr
+    assert '"decision":' in done.stdout
+    assert not done.stderr

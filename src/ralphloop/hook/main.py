@@ -121,7 +121,7 @@ def _bundle() -> None:
         from ralphloop.hook import bundle
 
         bundle.write(folder)
-    except OSError:
+    except (OSError, SyntaxError, ValueError):  # a module may be half written, in the middle of an update
         pass
 
 
