@@ -187,8 +187,10 @@ def load_everything() -> None:
 
     for name in (*COMMANDS, "supervise"):
         import_module(f"ralphloop.cli.{name}")
-    for name in ("answer", "stop", "session", "claim", "checks", "spec_folder", "commits"):
+    for name in ("answer", "session"):
         import_module(f"ralphloop.hook.{name}")
+    for name in ("stop", "session", "claim", "checks", "spec_folder", "commits"):
+        import_module(f"ralphloop.engine.{name}")
     for name in ("prove", "commit"):
         import_module(f"ralphloop.evidence.{name}")
     for name in ("repair", "pins", "rotation"):
