@@ -28,11 +28,22 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from ralphloop.store.shelf import Record
 
 
 class RalphloopError(Exception):
-    """Whatever we raise ourselves."""
+    """Whatever we raise ourselves; it may pass from one process to another."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _made_again, (self.__class__, self.args), self.__dict__
+
+
+def _made_again(kind: type[RalphloopError], args: tuple[Any, ...]) -> RalphloopError:
+    error = kind.__new__(kind, *args)
+    error.args = args
+    return error
 
 
 class UserError(RalphloopError):

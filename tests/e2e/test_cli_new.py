@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from e2e.cli_project import Project
+from fakes import warm
 from ralphloop.tasklists import progress
 from unit.domain.cases import each
 
@@ -113,6 +114,16 @@ def test_a_markdown_list_becomes_features_with_steps(project: Project) -> None:
         ("F4", "Pay", [], False),
         ("F5", "Ship", [], False),
     ]
+
+
+def test_a_closed_stdin_is_said_to_be_closed(project: Project) -> None:
+    for option in ("--from", "--goal"):
+        process = warm.start(
+            ["new", "shop", option, "-"], env=project.env(), cwd=project.root, stdin=warm.CLOSED
+        )
+        _, told = process.communicate(timeout=warm.LONGEST_S)
+        assert (process.returncode, b"stdin is closed" in told) == (1, True), (option, told)
+    assert not (project.root / ".ralph/loops/shop").exists()
 
 
 def test_new_says_how_many_features_there_are_and_what_is_next(project: Project) -> None:

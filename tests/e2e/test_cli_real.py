@@ -118,6 +118,12 @@ def is_the_same(kept: Kept, command: str) -> None:
     assert out or err
 
 
+def test_a_supervisor_is_nothing_that_people_start(lived: Project) -> None:
+    for request in (b"", b"\n", b"{}\n", b"null\n", b'{"cwd": "/"}\n', b"no JSON"):
+        done = lived.run("supervise", stdin=request)
+        assert (done.code, "`ralphloop run`, which you want" in done.err) == (1, True), (request, done)
+
+
 def test_no_command_is_left_out() -> None:
     assert set(CALLS) == {*COMMANDS, *INTERNAL}
 

@@ -124,6 +124,24 @@ def test_row_race_a_state_in_the_middle_of_a_write_is_waited_for(
     assert "copy" not in answer["systemMessage"]
 
 
+def test_row_race_a_machine_that_stalls_in_a_read_takes_no_try_away(
+    kit: LoopProject, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = kit.own.read_text()
+    kit.own.write_text(text[:40])
+    read_texts, reads = tasks.read_texts, []
+
+    def stalls(*args):
+        reads.append(args)
+        return read_texts(*args)
+
+    monkeypatch.setattr(tasks, "read_texts", stalls)
+    monkeypatch.setattr(tasks.time, "monotonic", lambda: 5.0 * len(reads))
+    monkeypatch.setattr(tasks.time, "sleep", lambda _: kit.own.write_text(text))
+    call = find.Call(registration="test", layouts=("speckit",), env=kit.env(), cwd=str(kit.root))
+    assert "Task 2/4" in json.loads(stop(kit.payload(), call))["systemMessage"]
+
+
 @pytest.mark.usefixtures("as_registered")
 def test_row_race_a_fresh_state_costs_no_sleep(kit: LoopProject) -> None:
     """Amended (race with a state write): of twelve stops right after a write one takes no second."""

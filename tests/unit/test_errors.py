@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import pickle
 from pathlib import Path
 
 import pytest
@@ -106,3 +107,20 @@ def test_errors_that_were_of_a_built_in_kind_still_are():
     changed = errors.ProtectedChangedError()
     assert isinstance(changed, OSError)
     assert str(changed) == "a protected file changed while it was looked at; try again"
+
+
+def test_errors_pass_from_one_process_to_another():
+    record = Record("x-1", layout="features", name="x", root="/r", paths={}, limits=Limits(), armed_at="")
+    asked = errors.UnapprovedError("approve them", commands=("true",), already=1, askable=True)
+    for error in (
+        asked,
+        errors.RefusedError("a merge is under way", "End it."),
+        errors.StartError("folder", 2),
+        errors.ProtectedChangedError(),
+        errors.TakenError(record),
+        errors.ConfigError("x"),
+    ):
+        again = pickle.loads(pickle.dumps(error))  # noqa: S301 - our own
+        assert (type(again), str(again), again.args[:1]) == (type(error), str(error), error.args[:1]), error
+        assert again.__dict__.keys() == error.__dict__.keys(), error
+    assert pickle.loads(pickle.dumps(asked)).commands == ("true",)  # noqa: S301

@@ -43,10 +43,7 @@ def run(args: argparse.Namespace) -> int:
     source = _read(args.source) if args.source else None
     if source is not None:
         must_be_list(source)  # before anybody types a goal
-    if args.goal == STDIN:
-        goal = sys.stdin.buffer.read().decode("utf-8", "surrogateescape")
-    else:
-        goal = utf8(args.goal or "")
+    goal = _stdin().decode("utf-8", "surrogateescape") if args.goal == STDIN else utf8(args.goal or "")
     return show(loops.new(place, args.name, goal=goal, source=source), as_json=args.json)
 
 
@@ -58,6 +55,12 @@ def utf8(word: str) -> str:
 def _read(path: str) -> tuple[str, bytes]:
     """The name and content of what the list is made from."""
     if path == STDIN:
-        return "stdin", sys.stdin.buffer.read()
+        return "stdin", _stdin()
     with open(path, "rb") as file:
         return path, file.read()
+
+
+def _stdin() -> bytes:
+    if sys.stdin is None:  # the caller closed it
+        raise UserError("stdin is closed; pass a file, or pipe the text into this command.")
+    return sys.stdin.buffer.read()

@@ -20,13 +20,16 @@ def run(_: argparse.Namespace) -> int:
 
 def _request() -> dict[str, Any]:
     """Byte by byte: what follows the line belongs to somebody else."""
-    line = b""
-    while not line.endswith(b"\n"):
+    line, byte = b"", b" "
+    while byte and not line.endswith(b"\n"):
         byte = os.read(0, 1)
-        if not byte:
-            raise UserError("`ralphloop supervise` is started by `ralphloop run`, which you want.")
         line += byte
-    found: dict[str, Any] = json.loads(line)
+    try:
+        found = json.loads(line)
+    except ValueError:
+        found = None
+    if not isinstance(found, dict) or not found.keys() >= {"loop", "cwd", "terms"}:
+        raise UserError("`ralphloop supervise` is started by `ralphloop run`, which you want.")
     return found
 
 

@@ -80,3 +80,12 @@ def blocks(entry: dict[str, Any]) -> list[dict[str, Any]]:
 def text_of(entry: dict[str, Any]) -> str:
     texts = [block.get("text") for block in blocks(entry) if block.get("type") == "text"]
     return "\n".join(text for text in texts if isinstance(text, str))
+
+
+def last_text(data: bytes) -> Optional[str]:
+    """What the agent itself said last; None if that was a tool call, or nothing."""
+    for entry in entries_with(data, b'"assistant"'):
+        if entry.get("type") == "assistant" and not entry.get("isSidechain"):
+            texts = [block.get("text") for block in blocks(entry) if block.get("type") == "text"]
+            return texts[-1] if texts and isinstance(texts[-1], str) else None
+    return None

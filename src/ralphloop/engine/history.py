@@ -12,6 +12,7 @@ from ralphloop.engine.entries import (
     blocks,
     entries_with,
     entry_of,
+    last_text,
     new_bytes,
     text_of,
 )
@@ -57,13 +58,15 @@ def _head(path: str) -> Iterator[dict[str, Any]]:
 
 def has_reply(path: str, reply: Optional[str]) -> bool:
     """Whether the transcript has come as far as this reply, by the part of it that JSON leaves as it is: at a
-    stop the client may still be writing (2.1.325). Without such a part nobody can tell."""
+    stop the client may still be writing, and of a print run's first turn there is no file yet (2.1.325).
+    Without such a part nobody can tell."""
     words = (reply or "").strip()
     plain = 0
     while plain < len(words) and " " <= words[plain] <= "~" and words[plain] not in '"\\':
         plain += 1
-    found = new_bytes(path, 0, FIRST_TAIL)
-    return not plain or found is None or words[:plain].encode() in found[0]
+    found = new_bytes(path, 0, FIRST_TAIL) if plain else None
+    said = last_text(found[0]) if found else None
+    return not plain or (said is not None and said.strip().startswith(words[:plain]))
 
 
 def await_reply(path: str, reply: Optional[str]) -> None:

@@ -4,11 +4,20 @@ from __future__ import annotations
 
 from ralphloop import system as os
 from ralphloop.domain.model import CAPPED, FAILED, INTERRUPTED, RATE_LIMITED, Turn
-from ralphloop.engine.entries import FIRST_TAIL, TAIL_MAX, blocks, entries_with, entry_of, new_bytes, text_of
+from ralphloop.engine.entries import (
+    FIRST_TAIL,
+    TAIL_MAX,
+    blocks,
+    entries_with,
+    entry_of,
+    last_text,
+    new_bytes,
+    text_of,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Optional
+    from typing import Any
 
 INTERRUPT = b"[Request interrupted by user"
 CAP = b"blocked the turn from ending"
@@ -31,7 +40,7 @@ def read_turn(
     turn = Turn(readable=True, end=end)
     turn.tools = 1 if _has_tool_call(data, since) else 0
     if want_reply:
-        turn.reply = _last_text(data)
+        turn.reply = last_text(data)
     for marker in (INTERRUPT, CAP, SYNTHETIC):
         if marker in data:
             _note_break(turn, data, since)
@@ -57,14 +66,6 @@ def _has_tool_call(data: bytes, since: str) -> bool:
         and any(block.get("type") == "tool_use" for block in blocks(entry))
         for entry in entries_with(data, TOOL)
     )
-
-
-def _last_text(data: bytes) -> Optional[str]:
-    for entry in entries_with(data, b'"assistant"'):
-        if entry.get("type") == "assistant" and not entry.get("isSidechain"):
-            texts = [block.get("text") for block in blocks(entry) if block.get("type") == "text"]
-            return texts[-1] if texts and isinstance(texts[-1], str) else None
-    return None
 
 
 def _is_queued(data: bytes) -> bool:

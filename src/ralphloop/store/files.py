@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from _thread import get_native_id  # of the one thread of a hook it is the process's own
+
 from ralphloop import system as os
 
 TYPE_CHECKING = False
@@ -79,8 +81,7 @@ def write_shared(path: str, text: str, *, root: str) -> None:
 
 def write_bytes(path: str, data: bytes, *, mode: int = 0o600, durable: bool = False) -> None:
     """Replace the file; an existing one keeps its mode, and a link is replaced itself."""
-    folder, name = os.path.split(path)
-    spare = os.path.join(folder, ".%s.%d.tmp" % (name, os.getpid()))
+    spare = spare_of(path)
     try:
         mode, known = os.stat(path).st_mode & 0o777, True
     except OSError:
@@ -101,6 +102,12 @@ def write_bytes(path: str, data: bytes, *, mode: int = 0o600, durable: bool = Fa
         raise
 
 
+def spare_of(path: str) -> str:
+    """Where this thread writes the file before it takes its place."""
+    folder, name = os.path.split(path)
+    return os.path.join(folder, ".%s.%d.tmp" % (name, get_native_id()))
+
+
 def _open_new(path: str, mode: int) -> int:
     """What was left under this name, or planted there, is taken away and never written to."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY | _NO_LINK
@@ -113,8 +120,7 @@ def _open_new(path: str, mode: int) -> int:
 
 def create(path: str, data: bytes) -> bool:
     """A new file, whole and on the disk, or none; False if there is one already."""
-    folder, name = os.path.split(path)
-    spare = os.path.join(folder, ".%s.%d.tmp" % (name, os.getpid()))
+    spare = spare_of(path)
     try:
         handle = _open_new(spare, 0o600)
         try:

@@ -124,8 +124,7 @@ class SettingsFile:
     def _write(self, before: Optional[str], text: str) -> None:
         """Replace the file by one rename, unless it holds something else by then: clients and editors write
         it too, and know nothing of our lock."""
-        folder, name = os.path.split(self.place)
-        spare = os.path.join(folder, ".%s.%d.tmp" % (name, os.getpid()))
+        spare = files.spare_of(self.place)
         files.write_text(spare, text, mode=0o644 if self.root else 0o600)
         try:
             if os.path.exists(self.place):

@@ -158,6 +158,7 @@ def _parse_patiently(
     layout, truth, own = layout_of(record.layout), TRUTH[record.layout], own_file(record)
     deadline = time.monotonic() + PATIENCE_S
     while True:
+        is_last = time.monotonic() >= deadline  # before it is read: a machine that stalls takes no try away
         try:
             _must_stay_inside(record, truth)
             texts = read_texts(record.paths, truth)
@@ -172,7 +173,7 @@ def _parse_patiently(
             reading.content = reading.fault if outside else _content_key(own)
         else:
             return tasks, texts
-        if time.monotonic() >= deadline or files.age_s(own, time.time()) > YOUNG_S:
+        if is_last or files.age_s(own, time.time()) > YOUNG_S:
             return None
         reading.fault = reading.content = ""
         time.sleep(0.02)

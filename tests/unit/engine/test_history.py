@@ -34,6 +34,12 @@ def said(*content: dict[str, Any]) -> dict[str, Any]:
     [
         (lines(said({"type": "text", "text": REPLY})), REPLY, True),
         (lines(said({"type": "text", "text": "something else"})), REPLY, False),
+        (
+            lines(said({"type": "text", "text": REPLY}), said({"type": "text", "text": "Later."})),
+            REPLY,
+            False,
+        ),
+        (lines(said({"type": "text", "text": REPLY}), said({"type": "tool_use", "input": {}})), REPLY, False),
         (lines(said({"type": "text", "text": REPLY}))[:-1], REPLY, False),
         ("", REPLY, False),
         ("", "", True),
@@ -50,12 +56,14 @@ def test_transcript_has_come_as_far_as_the_reply(
     assert has_reply(str(path), reply) is known
 
 
-def test_transcript_that_is_not_kept_is_not_waited_for(tmp_path: Path) -> None:
-    assert has_reply(str(tmp_path / "none.jsonl"), REPLY)
+def test_transcript_may_still_come(tmp_path: Path) -> None:
+    """Of a print run's first turn the file was missing at the stop in 4 of 4 runs on an idle machine."""
+    assert not has_reply(str(tmp_path / "none.jsonl"), REPLY)
 
 
+@pytest.mark.parametrize("before", [None, ""])
 def test_loop_is_claimed_though_its_first_lines_come_late(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, before: str | None
 ) -> None:
     """An instant model stops before the client has written down what it did (fact 49)."""
     root, path = tmp_path / "project", tmp_path / "t.jsonl"
@@ -63,7 +71,8 @@ def test_loop_is_claimed_though_its_first_lines_come_late(
     state.parent.mkdir(parents=True)
     state.write_text('{"phase": "execution", "totalTasks": 2, "taskIndex": 0}')
     (root / "specs/.current-spec").write_text("demo\n")
-    path.write_text("")
+    if before is not None:
+        path.write_text(before)
     wrote = {"type": "tool_use", "input": {"file_path": str(state), "content": "{}"}}
     waits: list[float] = []
 

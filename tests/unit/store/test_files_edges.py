@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,21 @@ def test_what_was_planted_under_the_spare_name_is_never_written_to(tmp_path, wri
     write(str(tmp_path / "x"), b"ours")
     assert (tmp_path / "x").read_bytes() == b"ours"
     assert theirs.read_text() == "theirs"
+    assert leftovers(tmp_path) == []
+
+
+def test_two_threads_may_write_one_file(tmp_path):
+    path = str(tmp_path / "x")
+    texts = [letter * 100_000 for letter in "abcd"]
+
+    def write(text):
+        for _ in range(100):
+            files.write_text(path, text)
+
+    with ThreadPoolExecutor(len(texts)) as threads:
+        for done in [threads.submit(write, text) for text in texts]:
+            done.result()
+    assert files.read_text(path) in texts
     assert leftovers(tmp_path) == []
 
 
