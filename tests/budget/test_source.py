@@ -19,6 +19,7 @@ EVERYWHERE = {"__future__", "sys", "time", "fcntl"}
 # module, what it imports, inside which function ("" is the module itself) -> why it may
 EXCEPTIONS = {
     ("domain/jsontext.py", "_json", ""): "the scanner behind the json package",
+    ("store/files.py", "_thread", ""): "a name per thread; built in, and loaded with the interpreter",
     ("domain/jsontext.py", "json.decoder", ""): "an interpreter without that scanner",
     ("domain/jsontext.py", "json.encoder", ""): "an interpreter without that scanner",
     ("domain/jsontext.py", "json", "_explain"): "only for text that does not parse",
