@@ -112,6 +112,7 @@ def test_what_cannot_hold_is_refused_by_the_library_too(tmp_path):
         "not inf": loops.Wish(limits={"time_s": float("inf")}),
         "a whole number above 0, not 2.5": loops.Wish(limits={"iterations": 2.5}),
         "not None": loops.Wish(limits={"tokens": None}),
+        "goes on by block or context, not by 'nonsense'": loops.Wish(continue_with="nonsense"),
     }
     for told, wish in refused.items():
         with pytest.raises(UserError, match=told):
@@ -140,3 +141,18 @@ def test_a_place_may_be_named_from_the_process_and_is_never_made(tmp_path, monke
         with pytest.raises(UserError, match="there is no folder"):
             make()
     assert not (tmp_path / "gone").exists()
+
+
+def test_a_start_that_failed_is_in_nobodys_way(tmp_path):
+    """Within the same second, too, by which the two would have one id."""
+    for number in range(5):
+        project = tmp_path / str(number)
+        project.mkdir()
+        place = loops.Place(str(project), {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path)})
+        loops.new(place, "shop", source=("shop.md", b"- Show the cart\n"))
+        blocked = project / ".ralph/run"
+        blocked.touch()
+        with pytest.raises(OSError, match="run"):
+            loops.start(place, "shop")
+        blocked.unlink()
+        assert loops.start(place, "shop").data["name"] == "shop"

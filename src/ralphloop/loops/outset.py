@@ -74,6 +74,9 @@ def arm(place: Place, source: Source, *, wish: Wish) -> Armed:
     listed, limits = startable(source), checked(wish.limits, endless=wish.endless)
     if wish.session is not None and not is_session(wish.session):
         raise UserError(f"{wish.session[:40]!r} cannot be a session id; leave it out, or name another.")
+    if wish.continue_with not in (None, *config.CONTINUATIONS):
+        ways = " or ".join(config.CONTINUATIONS)
+        raise UserError(f"a loop goes on by {ways}, not by {wish.continue_with!r:.40}.")
     begun = ready(place, source, session=wish.session, limits=limits, launching=wish.launching)
     unprotected = terms.unprotected(source, listed)
     allowed = []

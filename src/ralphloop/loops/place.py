@@ -18,7 +18,7 @@ UNDER_WAY = (shelf.OWNED, shelf.ARMED)
 
 
 class Place:
-    """With `writes` off, the loops found here are read and never touched."""
+    """With `writes` off, what is only looked at here is not touched by the look."""
 
     def __init__(self, cwd: str, env: Mapping[str, str], *, writes: bool = True) -> None:
         self.cwd = os.path.abspath(cwd)
