@@ -157,6 +157,13 @@ def test_the_backup_is_of_the_first_installation(project: Project) -> None:
     assert backup_of(file).read_bytes() == TABS.encode()
 
 
+def test_a_file_that_the_first_installation_made_has_no_backup(project: Project) -> None:
+    project.fine("install")
+    assert "ralphloop-backup" not in project.fine("install", "--statusline")
+    assert "ralphloop-backup" not in project.fine("uninstall")
+    assert list(project.root.rglob("*ralphloop-backup*")) == []
+
+
 def test_a_backup_that_was_there_before_is_not_touched(project: Project) -> None:
     file = given(project, "{}")
     backup_of(file).write_text("older", encoding="utf-8")

@@ -84,11 +84,11 @@ class SettingsFile:
 
     def install(self, before: Optional[str], text: str, record: dict[str, Any], *, keep: bool) -> str:
         """Write the text and its record, or leave everything as it was; the backup if one was made now, as
-        only the first installation does that has something to `keep`. Call it under the lock."""
+        only the first installation does, if it has something to `keep`. Call it under the lock."""
         known = files.read_quietly(self._record)
         folder = os.path.dirname(self.place)
         new_folder = not os.path.isdir(folder)
-        backup = free_name(self.path + BACKUP) if keep and not record.get(BACKED_UP) else ""
+        backup = free_name(self.path + BACKUP) if keep and known is None else ""
         if new_folder:
             os.makedirs(folder)
         said = {FOLDER: record.get(FOLDER) or new_folder}
