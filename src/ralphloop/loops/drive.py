@@ -7,6 +7,7 @@ import uuid
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 from threading import Thread
 from typing import Any, NamedTuple
 
@@ -179,7 +180,7 @@ def serve(request: dict[str, Any], place: Place, *, words: int, answer: Callable
             held.enter_context(supervisor.lock(loop))
         except BusyError:
             return answer(TAKEN)
-        control = Control(words, detached=terms.detached)
+        control = Control(words, detached=terms.detached, beat=partial(supervisor.beat, loop))
         answer(READY)
         supervise(loop, terms, control, cwd=request["cwd"], env=place.env)
     outcome = loop.state().outcome
