@@ -15,9 +15,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.epilog = """\
 examples:
   ralphloop service install
-  ralphloop service install --print     # the unit, and nothing is written
+  ralphloop service install --print
   ralphloop service status --json
-  ralphloop service run --once          # start what must be started, then end
+  ralphloop service run --once
 
 It starts a supervisor again that was killed, at most 3 times for a loop, and
 tells you (`notify`). A loop that you paused, or that needs you, is left alone.
