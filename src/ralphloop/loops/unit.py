@@ -9,7 +9,6 @@ from typing import NamedTuple
 from xml.parsers.expat import ExpatError
 
 HEAD = "# ralphloop looks after its loops; `ralphloop service uninstall` takes this file away."
-LABEL = "ralphloop.service"  # of an agent of launchd, before what tells state directories apart
 # who it is for, in a section that systemd leaves to others
 _OWN, _HOME = "[X-Ralphloop]", "StateDirectory="
 _START, _SET = "ExecStart=", "Environment="
