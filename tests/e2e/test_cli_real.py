@@ -39,6 +39,7 @@ CALLS = {
     "record": ["record", "list", "--json"],
     "config": ["config", "--json"],
     "notify": ["notify", "--test"],
+    "service": ["service", "status", "--json"],
     "demo": ["demo", "--fast", "--no-color"],
     "install": ["install"],
     "uninstall": ["uninstall", "--scope", "user"],

@@ -51,6 +51,7 @@ WAYS: dict[str, list[list[str]]] = {
     "explain": [[], ["--json"], [EVIL]],
     "config": [[], ["--json"]],
     "notify": [[NAME], ["--test"], [EVIL]],
+    "service": [["status"], ["status", "--json"], ["install"], ["install", "--print"], [EVIL]],
     "demo": [["--" + EVIL]],
     "install": [[], ["--json"], ["--scope", EVIL]],
     "uninstall": [[], ["--json"]],

@@ -23,6 +23,12 @@ EVENTS = {
 ON = {"UserPromptSubmit": "rl_on=prompt ", "StopFailure": "rl_on=wake "}
 REWAKES = ("StopFailure",)
 OWN_COMMANDS = ("Bash(ralphloop *)", "Bash(sh *bin/ralphloop*)")
+PLACES = ("CLAUDE_CONFIG_DIR",)  # variables that say where its files are
+# those by which it gets at a model: a person's, and in no file of ours
+LOGINS = (
+    "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL", "CLAUDE_CODE_OAUTH_TOKEN",
+    "CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX",
+)  # fmt: skip
 PROMPT_MAX = 100_000  # Linux takes no argument above 128 KiB
 
 

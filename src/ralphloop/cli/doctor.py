@@ -71,6 +71,7 @@ def _still(place: Place, setup: Setup) -> Iterator[Finding]:
     yield from settings.examine(place, setup)
     yield from rivals.examine(place, setup)
     yield program.python(place)
+    yield from program.service(place)
     yield from folder.examine(place)
     yield from loops.examine(place)
 

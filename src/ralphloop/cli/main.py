@@ -50,6 +50,7 @@ COMMANDS = {
     ),
     "config": ("ralphloop.cli.config", "show every setting and where it comes from"),
     "notify": ("ralphloop.cli.notify", "tell you where a loop stands, as its end would, or try that out"),
+    "service": ("ralphloop.cli.service", "let loops go on after a restart of the machine"),
     "demo": ("ralphloop.cli.demo", "watch a scripted agent work through three tasks"),
     "install": ("ralphloop.cli.install", "register the hooks in the client's settings"),
     "uninstall": ("ralphloop.cli.uninstall", "take back what install wrote"),

@@ -55,9 +55,9 @@ def _told(event: StopEvent, call: find.Call, figures: list[str]) -> str:
     loop = find.held(event, call)
     if loop is None:
         shelves = [Shelf(root, call.env) for root in find.roots(event.cwd, call.env)]
-        waiting = _waiting(shelves, call)
-        if waiting:
-            return waiting
+        told = _waiting(shelves, call) or _silent(shelves, call)
+        if told:
+            return told
         loop = _ended(shelves, event.session)
     if loop is None or not call.serves(loop):
         return ""
@@ -71,6 +71,21 @@ def _waiting(shelves: list[Shelf], call: find.Call) -> str:
     names = [_short(record.name) for record in found if record.layout in call.layouts]
     verb = "waits" if len(names) == 1 else "wait"
     return "ralphloop %s %s for a session" % (", ".join(names), verb) if names else ""
+
+
+def _silent(shelves: list[Shelf], call: find.Call) -> str:
+    """The loops here whose supervisor gives no sign of life; only supervised ones' records have that word."""
+    found = [LoopFiles(record, here, writes=False) for here in shelves
+             for record in here.records(shelf.OWNED, naming="usual_model")]  # fmt: skip
+    if not found:
+        return ""
+    from ralphloop.store import supervisor
+
+    now = time.time()
+    names = [_short(loop.record.name) for loop in found if loop.record.layout in call.layouts
+             and supervisor.is_silent(supervisor.last_beat(loop, supervisor.holder(loop)), now)]  # fmt: skip
+    told = "the supervisor of %s is silent: ralphloop status" % ", ".join(names)
+    return "ralphloop " + told if names else ""
 
 
 def _ended(shelves: list[Shelf], session: Optional[str]) -> Optional[LoopFiles]:

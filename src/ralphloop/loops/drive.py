@@ -7,6 +7,7 @@ import uuid
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 from threading import Thread
 from typing import Any, NamedTuple
 
@@ -16,7 +17,7 @@ from ralphloop.domain.supervision import Supervision
 from ralphloop.errors import BusyError, UserError
 from ralphloop.evidence import tree
 from ralphloop.evidence.approval import waiting
-from ralphloop.loops import exit_code, outset, precheck, resumption, run_branch, run_terms
+from ralphloop.loops import care, exit_code, outset, precheck, resumption, run_branch, run_terms
 from ralphloop.loops.allowance import checked
 from ralphloop.loops.book import locked
 from ralphloop.loops.choice import choose
@@ -66,13 +67,15 @@ def prepare(
     place: Place,
     name: str | None = None,
     *,
+    source: Source | None = None,
     wish: RunWish | None = None,
     stays: Callable[[], bool] = lambda: False,
     told: Tell = quiet,
 ) -> Prepared:
-    """Which list is meant, the loop over it that goes on, and the terms. `stays` says whether somebody is
-    there who can go on after a pause, `told` hears what is odd about the settings."""
-    source = choose(place, name)
+    """Which list is meant (`source`, where that is known), the loop over it that goes on, and the terms.
+    `stays` says whether somebody is there who can go on after a pause, `told` hears what is odd about the
+    settings."""
+    source = source or choose(place, name)
     loop = _before(place, source)
     cwd = tree.folder_for(source.root, place.cwd)
     settings = config.load(source.root, place.env)
@@ -109,6 +112,8 @@ def begin(
         precheck.require(place, run.source, launching=True)  # it may have come about since the loop began
         _go_on(run, loop)
     run_terms.keep(loop, run.wish)
+    if run.wish.anew:
+        care.forget(loop)
     run_branch.switch(terms, cwd=run.cwd, env=place.env)
     return Driven(place, loop, run.cwd, terms)
 
@@ -136,6 +141,19 @@ def run(
     return Result(facts, (*said, *told), code)
 
 
+def run_again(place: Place, loop: LoopFiles) -> int:
+    """Drive in the background a loop that was being driven, as it was asked for then: it begins no other one
+    and gets no new time. The number of its supervisor's process."""
+    record = loop.record
+    source = Source(record.layout, record.name, root=record.root, paths=record.paths)
+    prepared = prepare(place, source=source, wish=RunWish(detached=True, anew=False))
+    if prepared.loop is None or prepared.loop.record.id != record.id:
+        raise UserError(f"another loop has taken the list of {record.name} over.")
+    driver = supervised(begin(prepared))
+    Thread(target=driver.wait, daemon=True).start()
+    return driver.pid
+
+
 def left(driver: Supervised, how: str) -> Result:
     """A run that goes on where nobody looks."""
     record, pid = driver.loop.record, driver.pid
@@ -152,6 +170,7 @@ def waits_for_nobody(loop: LoopFiles) -> bool:
 def interrupted(loop: LoopFiles) -> None:
     """The person broke it off before a supervisor could hear of that."""
     with locked(loop):
+        supervisor.forget(loop)
         state = loop.state()
         if state.live:
             arming.pause(loop, state, outcome=INTERRUPTED, detail="paused by the person")
@@ -179,7 +198,7 @@ def serve(request: dict[str, Any], place: Place, *, words: int, answer: Callable
             held.enter_context(supervisor.lock(loop))
         except BusyError:
             return answer(TAKEN)
-        control = Control(words, detached=terms.detached)
+        control = Control(words, detached=terms.detached, beat=partial(supervisor.beat, loop))
         answer(READY)
         supervise(loop, terms, control, cwd=request["cwd"], env=place.env)
     outcome = loop.state().outcome
@@ -218,7 +237,7 @@ def _go_on(run: Prepared, loop: LoopFiles) -> None:
             return
         driven = record.supervision or Supervision()
         again = f"ralphloop run {record.name}"
-        way = resumption.Way(limits, record.session, again, driven, anew=not state.live)
+        way = resumption.Way(limits, record.session, again, driven, anew=run.wish.anew and not state.live)
         resumption.take_up(run.place, loop, way)
 
 

@@ -32,8 +32,11 @@ class Overview(NamedTuple):
 
     @property
     def data(self) -> dict[str, Any]:
-        loops = [{**view.to_json(), "orphaned": view.is_orphaned(self.now)} for view in self.views]
+        loops = [{**view.to_json(), **self._judged(view)} for view in self.views]
         return {"loops": loops, "unowned": [_listed(source) for source in self.unowned]}
+
+    def _judged(self, view: LoopView) -> dict[str, bool]:
+        return {"orphaned": view.is_orphaned(self.now), "silent": view.is_silent(self.now)}
 
     def without_older(self, most: int) -> list[LoopView]:
         """All that is under way, and of what has ended the newest few."""

@@ -22,6 +22,7 @@ def pause(place: Place, name: str | None = None) -> Result:
     again = f"ralphloop {'resume' if loop.record.supervision is None or is_driven else 'run'} {name}"
     if state.state == ENDED:
         raise UserError(f"{name} has ended ({state.outcome}); there is nothing to pause.")
+    supervisor.forget(loop)
     if state.state == PAUSED and state.outcome == INTERRUPTED:
         return _result(loop, f"{name} is paused already; `{again}` goes on.")
     if is_driven:

@@ -41,6 +41,7 @@ class RunWish(NamedTuple):
     model: str | None = None
     permission_mode: str | None = None
     detached: bool = False
+    anew: bool = True  # a loop that rests gets a new window of time
 
 
 def of(

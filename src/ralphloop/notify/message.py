@@ -18,6 +18,7 @@ from ralphloop.evidence.mask import mask
 from ralphloop.store.shelf import Record
 
 TITLE_MAX, BODY_MAX = 120, 600
+RESTARTED, GIVEN_UP, SILENT = "restarted", "given_up", "silent"  # what the service does and sees
 QUESTIONS = 3  # that a body has room for
 
 # what a loop can come to -> on which occasion that is, and how it is said; what is not here is not told
@@ -33,6 +34,9 @@ TOLD = {
     model.NEEDS_APPROVAL: (PERSON, "%s needs your approval"),
     model.AWAITING_APPROVAL: (PERSON, "%s awaits your approval"),
     model.ASKED: (PERSON, "%s asks you something"),  # about one task, and the loop goes on
+    RESTARTED: (END, "%s was started again"),
+    GIVEN_UP: (PERSON, "%s could not be started again"),
+    SILENT: (PERSON, "the supervisor of %s is silent"),
 }
 _ABSOLUTE = re.compile(r"(?<![\w.:/~…-])/(?:[^\s/'\"`]+/)+([^\s/'\"`]+)")
 
@@ -45,9 +49,9 @@ class Message(NamedTuple):
 
 
 def message_of(
-    record: Record, state: LoopState, work: Worklist | None, *, about: str, task: str = ""
+    record: Record, state: LoopState, work: Worklist | None, *, about: str, task: str = "", why: str = ""
 ) -> Message | None:
-    """What there is to say about this loop; None for what is not told."""
+    """What there is to say about this loop; None for what is not told. `why` is what no state knows."""
     if about not in TOLD:
         return None
     kind, title = TOLD[about]
@@ -68,7 +72,7 @@ def message_of(
         "total": work.total if work is not None else None,
         "questions": [{"task": name, "text": text} for name, text in questions],
     }
-    told = [_figures(record, state, work), *_why(state, about), *_asked(questions), _how(record, about)]
+    told = [_figures(record, state, work), *_why(state, about, why), *_asked(questions), _how(record, about)]
     return Message(kind, "ralphloop: " + title % record.name, " ".join(filter(None, told)), facts)
 
 
@@ -85,7 +89,9 @@ def _figures(record: Record, state: LoopState, work: Worklist | None) -> str:
     return ", ".join([*parts, duration(state.elapsed_s)]) + "."
 
 
-def _why(state: LoopState, about: str) -> list[str]:
+def _why(state: LoopState, about: str, why: str) -> list[str]:
+    if why:
+        return [why[:1].upper() + why[1:].rstrip(".") + "."]
     is_said = about in (model.ASKED, model.NEEDS_INPUT, model.COMPLETE) or about != state.outcome
     return [] if is_said or not state.detail else [state.detail.rstrip(".") + "."]
 

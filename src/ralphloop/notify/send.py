@@ -26,15 +26,17 @@ class Sent(NamedTuple):
     detail: str
 
 
-def tell(loop: LoopFiles, about: str, *, env: Mapping[str, str], task: str = "", pid: int = 0) -> list[Sent]:
-    """Tell the person what a loop has come to, if they want to know; the journal says how that went. `pid` is
-    a process in the terminal whose bell may ring."""
+def tell(
+    loop: LoopFiles, about: str, *, env: Mapping[str, str], task: str = "", why: str = "", pid: int = 0
+) -> list[Sent]:
+    """Tell the person what a loop has come to, if they want to know; the journal says how that went. `why` is
+    what its state does not know, `pid` a process in the terminal whose bell may ring."""
     try:
         settings = config.load(loop.record.root, env)
     except ConfigError as error:
         sent = [Sent(CONFIG, False, str(error))]
     else:
-        told = about_loop(loop, about, task=task)
+        told = about_loop(loop, about, task=task, why=why)
         if told is None or told.kind not in settings.get("notify_on"):
             return []
         sent = send(told, settings, root=loop.record.root, env=env, pid=pid)
@@ -42,11 +44,11 @@ def tell(loop: LoopFiles, about: str, *, env: Mapping[str, str], task: str = "",
     return sent
 
 
-def about_loop(loop: LoopFiles, about: str, *, task: str = "") -> Message | None:
+def about_loop(loop: LoopFiles, about: str, *, task: str = "", why: str = "") -> Message | None:
     state = loop.load()
     if state is None:
         return None
-    return message.message_of(loop.record, state, _work(loop), about=about, task=task)
+    return message.message_of(loop.record, state, _work(loop), about=about, task=task, why=why)
 
 
 def send(told: Message, settings: Config, *, root: str, env: Mapping[str, str], pid: int = 0) -> list[Sent]:

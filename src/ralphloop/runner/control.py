@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import select
 import signal
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
+from ralphloop.runner.deadline import Deadline
 from ralphloop.runner.pipe import Lines, Pipe
-from ralphloop.store.supervisor import DETACH, GO, INTERRUPT, KILL, PAUSE, SKIP_TASK, SKIP_WAIT
+from ralphloop.store.supervisor import BEAT_S, DETACH, GO, INTERRUPT, KILL, PAUSE, SKIP_TASK, SKIP_WAIT
 
 GONE = "gone"  # the other end is closed, and nobody said that this may go on alone
 WORDS = (PAUSE, GO, SKIP_TASK, SKIP_WAIT, DETACH, INTERRUPT, KILL)
@@ -17,10 +18,15 @@ STEP_S = 1.0  # how often a supervisor looks around when nothing happens
 
 
 class Control:
-    """A second interrupt is a kill, whoever sent them."""
+    """A second interrupt is a kill, whoever sent them. `beat` is called now and then, as long as somebody
+    waits here for the next word."""
 
-    def __init__(self, handle: int, *, detached: bool = False) -> None:
+    def __init__(
+        self, handle: int, *, detached: bool = False, beat: Callable[[], None] = lambda: None
+    ) -> None:
         self.detached = detached
+        self.is_terminated = False  # by the system, as it goes down, or by somebody's `kill`
+        self._beat, self._due = beat, Deadline(BEAT_S)
         self._words = Pipe(handle)
         self._lines = Lines()
         self._signals = Pipe(_signals())
@@ -28,12 +34,17 @@ class Control:
 
     def wait(self, others: Iterable[int] = (), *, seconds: float = STEP_S) -> None:
         """Until somebody says something, or the time is over."""
+        if self._due.is_over():
+            self._due.reset()
+            self._beat()
         own = [pipe.handle for pipe in (self._words, self._signals) if pipe.is_open]
         select.select([*own, *others], [], [], max(0.0, seconds))
 
     def take(self) -> list[str]:
         """What came in since."""
-        said = [INTERRUPT for number in self._signals.read() if number in (signal.SIGINT, signal.SIGTERM)]
+        signals = self._signals.read()
+        self.is_terminated = self.is_terminated or signal.SIGTERM in signals
+        said = [INTERRUPT for number in signals if number in (signal.SIGINT, signal.SIGTERM)]
         was_open = self._words.is_open
         words = [line.decode("utf-8", "replace").strip() for line in self._lines.add(self._words.read())]
         said += [word for word in words if word in WORDS]

@@ -11,7 +11,7 @@ from ralphloop.agents.registry import client
 from ralphloop.domain.model import BUDGET, CANCELLED, INTERRUPTED, LIMIT, RATE_LIMITED
 from ralphloop.errors import AgentStartError, GuardianLostError
 from ralphloop.evidence.mask import mask, secrets, spellings
-from ralphloop.runner import control, judge, leftover, session_start
+from ralphloop.runner import boot, control, judge, leftover, session_start
 from ralphloop.runner.agent_process import Ending, end_strays
 from ralphloop.runner.aside import Aside
 from ralphloop.runner.control import Control
@@ -27,6 +27,7 @@ from ralphloop.store.supervisor import Holder
 
 def supervise(loop: LoopFiles, terms: Terms, control_: Control, *, cwd: str, env: Mapping[str, str]) -> None:
     """Under the supervisor's lock: drive the loop until it rests or ends."""
+    supervisor.beat(loop)  # what stands there is another's last word, perhaps of yesterday
     leftover.forget(loop)
     end_strays(loop.kept)  # of a supervisor before this one; two agents must not work at once
     Supervisor(Custody(loop, terms, cwd=cwd, env=session_start.environment(env)), control_).run()
@@ -42,7 +43,7 @@ class Supervisor:
         self._client = client(custody.terms.agent)
         self._pace = Pace(margin_s=self._terms.margin_s, backoff_s=self._terms.backoff_s)
         self._trouble = Trouble()
-        self._holder = Holder(pid=os.getpid(), since=time.time())
+        self._holder = Holder(pid=os.getpid(), since=time.time(), boot=boot.identity(), cwd=custody.cwd)
         self._hide = partial(mask, secrets=spellings(secrets(os.environ)))
 
     def run(self) -> None:
@@ -56,8 +57,18 @@ class Supervisor:
                 verdict = self._rest(verdict)
             else:
                 verdict = self._session()
+        is_wanted = not self._custody.loop.request() and self._holder.phase != supervisor.PAUSED
         if verdict.outcome:
             self._custody.finish(verdict.outcome, verdict.why)
+        self._leave(is_wanted)
+
+    def _leave(self, is_wanted: bool) -> None:
+        """Only of a supervisor that was killed, or told to end while the loop was to go on, it stays written
+        that it was driving."""
+        self._control.take()  # where the command that started us was told first
+        self._holder.told_to_end = self._control.is_terminated and is_wanted
+        self._holder.boot = self._holder.boot if self._holder.told_to_end else ""
+        supervisor.say(self._custody.loop, self._holder)
 
     def _first(self) -> Verdict:
         """A loop that waits for a reset goes on waiting."""

@@ -19,6 +19,8 @@ RESTING, PAUSED = "resting", "paused"
 # what it can be told
 PAUSE, GO, SKIP_TASK, SKIP_WAIT = "pause", "go", "skip-task", "skip-wait"
 DETACH, INTERRUPT, KILL = "detach", "interrupt", "kill"
+BEAT_S = 5.0  # how often a supervisor shows that it lives, whatever it is at
+SILENT_S = 180.0  # one that has not done so for as long is stopped, or hangs
 START_S = 2.0  # somebody who looks whether the lock is held has it for a moment
 
 
@@ -34,10 +36,13 @@ class Holder:
     number: int  # of the session in this run
     model: str
     task: str
+    boot: str  # of the machine, while it drives; empty once it has come to its end
+    cwd: str  # where it was asked to work
+    told_to_end: bool  # by the system, or by somebody who knows its number
 
     DEFAULTS: dict[str, Any] = {
         "pid": 0, "since": 0.0, "phase": STARTING, "until": 0.0, "why": "", "session": "", "number": 0,
-        "model": "", "task": "",
+        "model": "", "task": "", "boot": "", "cwd": "", "told_to_end": False,
     }  # fmt: skip
     __slots__ = tuple(DEFAULTS)
 
@@ -71,6 +76,35 @@ def last(loop: LoopFiles) -> Holder:
         return Holder(**jsontext.parse_object(files.read_quietly(_place(loop)) or "{}"))
     except ValueError:
         return Holder()
+
+
+def beat(loop: LoopFiles) -> None:
+    """Show that it lives: by the time of its file, of which nothing else changes."""
+    try:
+        os.utime(_place(loop))
+    except OSError:  # the next word makes it anew
+        pass
+
+
+def last_beat(loop: LoopFiles, said: Optional[Holder]) -> Optional[float]:
+    """When the supervisor that said this last showed that it lives; None if that is not known, as of one of a
+    version that does not."""
+    try:
+        return os.stat(_place(loop)).st_mtime if said is not None and said.boot else None
+    except OSError:
+        return None
+
+
+def is_silent(beat: Optional[float], now: float) -> bool:
+    return beat is not None and now - beat > SILENT_S
+
+
+def forget(loop: LoopFiles) -> None:
+    """A person has said what becomes of the loop: nobody takes it for one that was being driven."""
+    said = last(loop)
+    if said.boot and not is_held(loop):
+        said.boot = ""
+        say(loop, said)
 
 
 def is_held(loop: LoopFiles) -> bool:

@@ -80,6 +80,7 @@ class LoopView(NamedTuple):
     waker: int | None = None  # the process that wakes its session at `resume_at`
     supervised: bool = False  # its sessions are, or were, those of a supervisor
     driver: int | None = None  # the process of the supervisor, while it lives
+    beat: float | None = None  # when that one last showed that it lives, if it does such a thing
 
     @property
     def live(self) -> bool:
@@ -93,6 +94,10 @@ class LoopView(NamedTuple):
     def is_orphaned(self, now: float) -> bool:
         """Whether its session is probably gone: no stop for a day."""
         return self.state in (RUNNING, WAITING) and now - self.seen_at > ORPHAN_S
+
+    def is_silent(self, now: float) -> bool:
+        """Whether its supervisor is stopped or hangs: it is there, and has given no sign of life."""
+        return supervisor.is_silent(self.beat, now)
 
     def to_json(self) -> dict[str, Any]:
         data = self._asdict()
@@ -108,6 +113,7 @@ class LoopView(NamedTuple):
 def view_of(loop: LoopFiles) -> LoopView:
     record, state = loop.record, loop.state()
     listed, ledger, work, fault = _tasks(loop)
+    holder = supervisor.holder(loop)
     waiting = [] if state.outcome in FINAL else approvals.unapproved(loop.shelf, listed)
     return LoopView(
         id=record.id,
@@ -135,7 +141,8 @@ def view_of(loop: LoopFiles) -> LoopView:
         limits=spending.used(record.limits, state, None),
         waker=waker.pid_of(loop, state) or None,
         supervised=record.supervision is not None,
-        driver=supervisor.last(loop).pid if supervisor.is_held(loop) else None,
+        driver=holder.pid if holder is not None else None,
+        beat=supervisor.last_beat(loop, holder),
     )
 
 

@@ -145,11 +145,19 @@ def how_to_go_on(view: LoopView, *, now: float) -> str:
 
 def _driven(view: LoopView, now: float) -> str:
     """Of a loop whose supervisor lives."""
+    if view.is_silent(now):
+        return silence(view, now)
     if view.outcome == RATE_LIMITED and view.resume_at:
         return f"waits, and goes on {_clock(view.resume_at, now)} (process {view.driver})."
     if view.state == PAUSED:
         return f"`ralphloop resume {view.name}`, or `p` in its view, goes on (process {view.driver})."
     return f"`ralphloop watch {view.name}` shows it at work (process {view.driver})."
+
+
+def silence(view: LoopView, now: float) -> str:
+    """Of a supervisor that is there and does nothing."""
+    how = f"`kill -9 {view.driver}`, then `ralphloop run {view.name}` goes on"
+    return f"its supervisor is silent for {_span(now - (view.beat or now))}: {how}."
 
 
 def _waits_for_approval(view: LoopView) -> bool:

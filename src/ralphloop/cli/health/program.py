@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from ralphloop.agents import claude
 from ralphloop.cli.health.finding import FATAL, FINE, WARNING, Finding, Repair
 from ralphloop.loops import interpreter
 from ralphloop.loops.place import Place
+from ralphloop.loops.service import faults
 from ralphloop.store import files, shelf
 from ralphloop.store.approvals import is_within_reach
 from ralphloop.store.shelf import Shelf
@@ -46,6 +47,12 @@ def client(place: Place) -> Finding:
         told = f"Claude Code {found[0]} ({path}) is old: the hook may lack what it needs"
         return Finding("client", WARNING, told, "Run `claude update`")
     return Finding("client", FINE, f"Claude Code {found[0]} ({path})")
+
+
+def service(place: Place) -> Iterator[Finding]:
+    """Of a service that is in place; nobody needs one."""
+    for told, fix in faults(place):
+        yield Finding("service", WARNING, told, fix)
 
 
 def recorded(place: Place) -> str:

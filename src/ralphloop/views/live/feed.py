@@ -37,8 +37,18 @@ _SHOWN = {
     "session", "session_end", "handover", "wait", "wake", "commit", "proven", "refused", "restored",
     "protected", "added", "ask", "answer", "skip", "accept", "approve", "pause", "resume", "cancel",
     "interrupted", "stop_failure", "commit_refused", "commit_failed", "run_end",
+    "restart", "gave_up", "silent",
 }  # fmt: skip
-_BAD = ("refused", "stop_failure", "interrupted", "protected", "commit_refused", "commit_failed")
+_BAD = (
+    "refused",
+    "stop_failure",
+    "interrupted",
+    "protected",
+    "commit_refused",
+    "commit_failed",
+    "gave_up",
+    "silent",
+)
 
 
 class Frame(NamedTuple):
@@ -83,6 +93,7 @@ class Feed:
         self._tally, self._burndown = Tally(), Burndown()
         self._context: Context | None = None
         self._holder: Holder | None = None
+        self._beat: float | None = None
         self._numbers = count(1)
         self._ring: deque[tuple[int, Activity]] = deque(maxlen=KEPT)
         self._due: dict[str, float] = {}
@@ -113,6 +124,7 @@ class Feed:
         if not self._is_due("holder", HOLDER_S):
             return False
         before, self._holder = self._holder, supervisor.holder(self._loop)
+        self._beat = supervisor.last_beat(self._loop, self._holder)
         return _said(before) != _said(self._holder)
 
     def _look_at_loop(self) -> bool:
@@ -201,7 +213,7 @@ class Feed:
 
     def frame(self, now: float) -> Frame:
         """What there is to show at this moment; call `poll` before."""
-        view = self._view or view_of(self._loop)
+        view = (self._view or view_of(self._loop))._replace(beat=self._beat)
         limits, total, state = self._loop.record.limits, self._tally.total, self._state
         is_working = state.state in (RUNNING, WAITING)
         known = self._tally.known

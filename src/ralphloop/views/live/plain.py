@@ -25,6 +25,7 @@ class Lines:
         self._last = 0
         self._headline = ""
         self._waited = ""
+        self._is_silent = False
 
     def news(self, frame: Frame) -> list[str]:
         first = not self._headline
@@ -48,6 +49,9 @@ class Lines:
         if waited and waited != self._waited:
             lines.append(_line(frame.now, "waits", waited))
         self._waited = waited
+        was_silent, self._is_silent = self._is_silent, frame.view.is_silent(frame.now)
+        if self._is_silent and not was_silent:
+            lines.append(_line(frame.now, "silent", terminal.silence(frame.view, frame.now)))
         return lines
 
 

@@ -13,7 +13,7 @@ from ralphloop.views.live.clock import spell
 from ralphloop.views.live.feed import Frame
 from ralphloop.views.live.signs import UNICODE, Signs
 from ralphloop.views.snapshot import LoopView, TaskView
-from ralphloop.views.terminal import how_to_go_on
+from ralphloop.views.terminal import how_to_go_on, silence
 
 WIDE = 120  # from here on tasks and stream stand side by side
 ROWS_MAX = 10  # of one activity
@@ -223,6 +223,8 @@ def _spent(frame: Frame) -> list[Piece]:
 def _situation(frame: Frame) -> tuple[str, str]:
     """What the loop is at, or what the person can do next."""
     holder, now = frame.holder, frame.now
+    if holder is not None and frame.view.is_silent(now):
+        return silence(frame.view, now), "bold red"
     if holder is not None and holder.phase == supervisor.RESTING:
         wait = f"waits {spell(holder.until - now)}" if holder.until else "waits"
         return (f"{wait}: {holder.why}" if holder.why else wait), "yellow"

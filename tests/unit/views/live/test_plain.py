@@ -56,6 +56,15 @@ def test_a_wait_is_told_once_and_not_every_second() -> None:
     assert lines.news(frame(holder=Holder(phase="resting")))[-1].endswith("waits   for now")
 
 
+def test_a_silent_supervisor_is_told_once() -> None:
+    lines, seen = Lines(), view(driver=42, beat=T0 - 300)
+    (*_, told) = lines.news(frame(seen=seen, holder=Holder(pid=42)))
+    assert "silent  its supervisor is silent for 7 min: `kill -9 42`" in told
+    assert lines.news(frame(seen=seen, holder=Holder(pid=42), now=T0 + 300)) == []
+    lines.news(frame(seen=seen._replace(beat=T0 + 300), holder=Holder(pid=42), now=T0 + 301))
+    assert lines.news(frame(seen=seen, holder=Holder(pid=42), now=T0 + 302))
+
+
 def test_of_what_happened_before_the_last_lines_are_told() -> None:
     told = Lines().news(frame(activities=[said(f"said {number}") for number in range(100)]))
     assert len(told) == FIRST + 1

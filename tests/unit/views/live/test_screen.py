@@ -182,3 +182,10 @@ def test_plain_signs_are_plain() -> None:
     shown = frame(activities=[said("hi", kind) for kind in ASCII.activity], context=Context(1, "m", 200_000))
     for row in Screen(ASCII).rows(shown, 80, 40, keys="q"):
         assert row.plain.isascii(), row.plain
+
+
+def test_a_silent_supervisor_is_what_stands_at_the_bottom() -> None:
+    seen = view(driver=42, beat=T0 - 300)
+    for phase in ("working", "resting", "checking"):
+        shown = drawn(frame(seen=seen, holder=Holder(pid=42, phase=phase)), 120)
+        assert shown[-1].startswith("its supervisor is silent for 7 min: `kill -9 42`"), phase
