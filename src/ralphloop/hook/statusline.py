@@ -15,6 +15,7 @@ from ralphloop.domain.model import (
     FEATURES,
     FINAL,
     LIMIT,
+    LOGIN,
     NEEDS_INPUT,
     PAUSED,
     RATE_LIMITED,
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from ralphloop.domain.worklist import Worklist
 
 NAME_MAX = 40
+SAID_MAX = 100
 _SANE = 1e6  # a percentage or a sum above this is no figure of a session
 
 
@@ -61,7 +63,7 @@ def _told(event: StopEvent, call: find.Call, figures: list[str]) -> str:
         loop = _ended(shelves, event.session)
     if loop is None or not call.serves(loop):
         return ""
-    parts = _about(loop, call)
+    parts = _about(loop, event, call)
     return " · ".join([*parts, *figures]) if parts else ""
 
 
@@ -83,7 +85,7 @@ def _ended(shelves: list[Shelf], session: Optional[str]) -> Optional[LoopFiles]:
     return LoopFiles(record, here, writes=False)
 
 
-def _about(loop: LoopFiles, call: find.Call) -> list[str]:
+def _about(loop: LoopFiles, event: StopEvent, call: find.Call) -> list[str]:
     state = loop.load()
     name = "ralphloop " + _short(loop.record.name)
     if state is None:
@@ -91,13 +93,27 @@ def _about(loop: LoopFiles, call: find.Call) -> list[str]:
     if state.state != ENDED and not _is_pointed_at(loop, call):
         return []
     reading = tasks.read_work(loop, state, now=time.time())
-    parts = [name, *_standing(loop, state, reading.work)]
+    parts = [name, *_retried(state, event), *_standing(loop, state, reading.work)]
     if reading.work is not None:
         parts += _progress(loop, state, reading.work)
     elif state.live:
         told = "is gone" if reading.fault == tasks.GONE else "cannot be read"
         parts += ["the task list " + told, _iteration(loop, state)]
     return parts
+
+
+def _retried(state: LoopState, event: StopEvent) -> list[str]:
+    """The API error that the client is at, which no other hook is told of."""
+    if not state.live:
+        return []
+    from ralphloop.engine import retrying
+
+    said = retrying.now(event.transcript)
+    if not said:
+        return []
+    from ralphloop.engine.transcript import masked
+
+    return [prompt.line(masked(said), SAID_MAX)]
 
 
 def _is_pointed_at(loop: LoopFiles, call: find.Call) -> bool:
@@ -147,6 +163,8 @@ def how_to_go_on(state: LoopState, work: Optional[Worklist], *, now: float) -> s
     outcome = state.outcome
     if outcome in FINAL:
         return ""
+    if state.detail.startswith(LOGIN):
+        return "log in (/login), ralphloop resume"
     if outcome == NEEDS_INPUT:
         if work is not None and work.asked and not work.next:
             return "ralphloop answer %s TEXT" % prompt.shell_word(_short(work.asked[0][0]))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
+from ralphloop.agents.transcript_place import transcript_of
 from ralphloop.agents.usage import Context
 from ralphloop.domain.ledger import Ledger
 from ralphloop.domain.model import (
@@ -20,6 +21,8 @@ from ralphloop.domain.model import (
 )
 from ralphloop.domain.survey import survey
 from ralphloop.domain.worklist import Worklist
+from ralphloop.engine import retrying
+from ralphloop.engine.transcript import masked
 from ralphloop.evidence import approval
 from ralphloop.store import approvals, pins, supervisor, tasks, waker
 from ralphloop.store.loop import LoopFiles
@@ -80,6 +83,7 @@ class LoopView(NamedTuple):
     waker: int | None = None  # the process that wakes its session at `resume_at`
     supervised: bool = False  # its sessions are, or were, those of a supervisor
     driver: int | None = None  # the process of the supervisor, while it lives
+    retrying: str = ""  # why the client sends a request again, and has not come further since
 
     @property
     def live(self) -> bool:
@@ -141,6 +145,16 @@ def view_of(loop: LoopFiles) -> LoopView:
 
 def with_context(view: LoopView, loop: LoopFiles) -> LoopView:
     return view._replace(context=spending.context(loop.state()))
+
+
+def with_retry(view: LoopView, loop: LoopFiles, env: Mapping[str, str]) -> LoopView:
+    """The same with the API error that its session is at, which no hook is told of."""
+    if not view.live:
+        return view
+    known = loop.state().transcripts
+    return view._replace(
+        retrying=masked(retrying.now(transcript_of(view.owner or "", root=view.root, known=known, env=env)))
+    )
 
 
 def with_spending(view: LoopView, loop: LoopFiles, *, now: float) -> LoopView:

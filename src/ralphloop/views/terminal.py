@@ -21,6 +21,7 @@ from ralphloop.domain.model import (
     FEATURES,
     FINAL,
     LIMIT,
+    LOGIN,
     NEEDS_APPROVAL,
     NEEDS_INPUT,
     OPEN,
@@ -62,6 +63,8 @@ def block(view: LoopView, *, now: float, width: int = WIDTH) -> list[str]:
         lines.append("  the tasks cannot be read: " + _short(view.fault, width))
     if view.detail and view.detail != view.fault:
         lines.append("  why: " + _short(view.detail, width))
+    if view.retrying:
+        lines.append("  now: " + _short(view.retrying, width))
     lines += ["  asks: " + _short(f"{task.id}: {task.question}", width) for task in _asking(view)]
     held = [task.id for task in view.tasks if task.held]
     if held and view.layout == FEATURES:
@@ -162,6 +165,8 @@ def _waits_for_approval(view: LoopView) -> bool:
 def _hint(view: LoopView, now: float) -> str:
     name = view.name
     again = f"`ralphloop {'run' if view.supervised else 'resume'} {name}`"
+    if view.detail.startswith(LOGIN):
+        return f"log in with `claude /login`, or renew the key; then {again} goes on."
     if view.outcome == NEEDS_INPUT:
         then = again if view.supervised else "send the session any message"
         first = "allow that" if view.detail.startswith(DENIED) else "`ralphloop answer ID TEXT`"
