@@ -73,6 +73,15 @@ def message_of(
     return Message(kind, "ralphloop: " + title % record.name, " ".join(filter(None, told)), facts)
 
 
+def uncommitted(told: Message, record: Record, detail: str) -> Message:
+    """The same of a loop that is complete, while its commits were not all made."""
+    how = (
+        f"{detail[:1].upper()}{detail[1:]}. `ralphloop run {record.name}` commits it, once that is put right."
+    )
+    facts = {**told.facts, "detail": detail}
+    return Message(told.kind, told.title + ", but not committed", f"{told.body} {how}", facts)
+
+
 def trial(name: str) -> Message:
     """What `notify --test` sends."""
     body = "This is a test: you would be told so that a loop has ended or needs you."

@@ -34,10 +34,11 @@ class Holder:
     number: int  # of the session in this run
     model: str
     task: str
+    owes: bool  # whether it has not said yet what the loop came to; one of before 0.5.0 does not tell
 
     DEFAULTS: dict[str, Any] = {
         "pid": 0, "since": 0.0, "phase": STARTING, "until": 0.0, "why": "", "session": "", "number": 0,
-        "model": "", "task": "",
+        "model": "", "task": "", "owes": False,
     }  # fmt: skip
     __slots__ = tuple(DEFAULTS)
 

@@ -7,10 +7,12 @@ from typing import Any, NamedTuple
 
 from ralphloop.agents.transcript_place import transcript_of
 from ralphloop.agents.usage import Context
+from ralphloop.domain import committed
 from ralphloop.domain.ledger import Ledger
 from ralphloop.domain.model import (
     ASKED,
     CLAIMED,
+    COMPLETE,
     ENDED,
     FINAL,
     PAUSED,
@@ -83,6 +85,8 @@ class LoopView(NamedTuple):
     waker: int | None = None  # the process that wakes its session at `resume_at`
     supervised: bool = False  # its sessions are, or were, those of a supervisor
     driver: int | None = None  # the process of the supervisor, while it lives
+    uncommitted: tuple[str, ...] = ()  # closed tasks whose commit was not made
+    commit_fault: str = ""  # and why
     retrying: str = ""  # why the client sends a request again, and has not come further since
 
     @property
@@ -102,6 +106,7 @@ class LoopView(NamedTuple):
         data = self._asdict()
         data["tasks"] = [task.to_json() for task in self.tasks]
         data["unapproved"] = list(self.unapproved)
+        data["uncommitted"] = list(self.uncommitted)
         data["digest"] = self.digest
         data["limits"] = {limit.name: {"used": limit.used, "most": limit.most} for limit in self.limits}
         data["context"] = self.context and self.context._asdict()
@@ -111,8 +116,11 @@ class LoopView(NamedTuple):
 
 def view_of(loop: LoopFiles) -> LoopView:
     record, state = loop.record, loop.state()
-    listed, ledger, work, fault = _tasks(loop)
+    listed, ledger, work, unread = _tasks(loop)
     waiting = [] if state.outcome in FINAL else approvals.unapproved(loop.shelf, listed)
+    uncommitted = _uncommitted(loop, state, listed, ledger)
+    fault = committed.fault(ledger, uncommitted)
+    is_told = state.outcome == COMPLETE and uncommitted
     return LoopView(
         id=record.id,
         name=record.name,
@@ -121,7 +129,7 @@ def view_of(loop: LoopFiles) -> LoopView:
         path=own_file(record),
         state=state.state,
         outcome=state.outcome,
-        detail=state.detail,
+        detail=committed.told(uncommitted) if is_told else state.detail,
         requested=loop.request() if state.live else "",
         edited=not state.live and state.outcome not in FINAL and pins.has_edits(loop),
         iteration=state.iteration,
@@ -133,13 +141,15 @@ def view_of(loop: LoopFiles) -> LoopView:
         started_at=state.started_at,
         seen_at=state.seen_at,
         resume_at=state.resume_at,
-        fault=fault,
+        fault=unread,
         tasks=_task_views(listed, ledger, state, waiting),
         unapproved=tuple(waiting),
         limits=spending.used(record.limits, state, None),
         waker=waker.pid_of(loop, state) or None,
         supervised=record.supervision is not None,
         driver=supervisor.last(loop).pid if supervisor.is_held(loop) else None,
+        uncommitted=tuple(uncommitted),
+        commit_fault=fault,
     )
 
 
@@ -173,6 +183,15 @@ def _tasks(loop: LoopFiles) -> tuple[TaskList, Ledger, Worklist, str]:
     except (ValueError, OSError) as error:
         none, ledger = TaskList(()), loop.load_ledger()
         return none, ledger, survey(none, ledger), str(error)
+
+
+def _uncommitted(loop: LoopFiles, state: LoopState, listed: TaskList, ledger: Ledger) -> list[str]:
+    """What a run was to commit and did not; of a loop under way that is what has failed once."""
+    terms = loop.record.supervision
+    if terms is None or not terms.branch:
+        return []
+    found = committed.missing(ledger, [task.id for task in listed.tasks])
+    return [task for task in found if not state.live or committed.FAULT in ledger.tasks[task]]
 
 
 def _next(work: Worklist, state: LoopState) -> str | None:

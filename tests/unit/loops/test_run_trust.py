@@ -1,4 +1,4 @@
-"""Whether `run` may let the client start what a folder brings: a worktree is trusted as its main checkout is."""
+"""Whether `run` may let the client start what a folder brings: a worktree is its main checkout here."""
 
 from __future__ import annotations
 
