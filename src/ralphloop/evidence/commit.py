@@ -161,7 +161,8 @@ def catch_up_patiently(loop: LoopFiles, *, cwd: str, env: Mapping[str, str]) -> 
     """The same at the end of a run, which no stop follows: what another git holds for a moment is tried
     again, what somebody must put right first is not."""
     for pause_s in (*PAUSES_S, 0.0):
-        if catch_up(loop, cwd=cwd, env=env) or not waiting(loop.load_ledger()):
+        refused, ledger = catch_up(loop, cwd=cwd, env=env), loop.load_ledger()
+        if refused or not any(FAULT in ledger.tasks[task] for task in waiting(ledger)):
             return
         time.sleep(pause_s)
 

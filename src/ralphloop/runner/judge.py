@@ -81,7 +81,7 @@ def masked(session: Session, hide: Callable[[str], str], *, now: float) -> Sessi
             resets_at = limit.resume_at(_said(result), now=now, margin_s=0.0)
         result = result._replace(text=hide(result.text), errors=tuple(map(hide, result.errors)))
     ending = ending._replace(stderr=hide(ending.stderr))
-    return session._replace(ending=ending, result=result, resets_at=resets_at)
+    return session._replace(ending=ending, result=result, resets_at=resets_at, said=hide(session.said))
 
 
 def _said(result: Result) -> str:
