@@ -140,6 +140,20 @@ def test_a_refused_login_is_told_at_once_and_run_goes_on_after_it(client_home, p
         assert stage.processes() == {}
 
 
+def test_what_the_client_tries_again_shows_in_the_status(client_home, project):
+    work, answers = iter(feature_turns(1, 1)), {"now": lambda: fail(500, "broken")}
+    patient = {"CLAUDE_CODE_MAX_RETRIES": "10"}
+    with running(client_home, project(list_of({})), lambda _: answers["now"](), env=patient) as stage:
+        process = stage.start()
+        status = ("status", "demo", "--json")
+        told = eventually(lambda: json.loads(stage.command(*status).stdout)["loops"][0]["retrying"])
+        answers["now"] = lambda: next(work, text("Done."))
+        assert told.startswith("500 broken; the client tries again (")
+        process.communicate(timeout=100)
+        assert process.returncode == 0
+        assert json.loads(stage.command(*status).stdout)["loops"][0]["retrying"] == ""
+
+
 def test_a_login_that_is_refused_twice_and_renewed_by_the_client_ends_nothing(client_home, project):
     replies = [fail(401, "expired"), fail(401, "expired"), *feature_turns(1, 1)]
     patient = {"CLAUDE_CODE_MAX_RETRIES": "10"}

@@ -31,7 +31,6 @@ from hook.statuslines import COMMAND, DEMO, MOST, bare, by_hand, payload, printe
 from hook.test_failures_budget import denied_turn
 from ralphloop.domain.model import LoopState
 from ralphloop.hook import statusline
-from ralphloop.store.loop import iso
 
 
 def test_a_running_loop_shows_its_tally_turn_task_and_figures(armed: LoopProject) -> None:
@@ -231,15 +230,6 @@ def test_a_denied_tool_points_at_the_permissions(features: LoopProject) -> None:
         denied_turn(features)
     hint = "allow the tool in /permissions, then send any message"
     assert bare(features)[1] == f"paused (needs_input): {hint}"
-
-
-def test_what_the_client_retries_stands_in_the_line(features: LoopProject, tmp_path: Path) -> None:
-    error = {"status": 401, "formatted": "401 expired"}
-    entry = {"type": "system", "subtype": "api_error", "error": error, "timestamp": iso(time.time())}
-    transcript = tmp_path / "session.jsonl"
-    transcript.write_text(json.dumps(entry) + "\n")
-    told = bare(features, transcript_path=str(transcript))
-    assert told[1] == "the login was refused: 401 expired; the client tries again"
 
 
 HINTS = [

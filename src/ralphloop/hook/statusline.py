@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from ralphloop.domain.worklist import Worklist
 
 NAME_MAX = 40
-SAID_MAX = 100
 _SANE = 1e6  # a percentage or a sum above this is no figure of a session
 
 
@@ -63,7 +62,7 @@ def _told(event: StopEvent, call: find.Call, figures: list[str]) -> str:
         loop = _ended(shelves, event.session)
     if loop is None or not call.serves(loop):
         return ""
-    parts = _about(loop, event, call)
+    parts = _about(loop, call)
     return " · ".join([*parts, *figures]) if parts else ""
 
 
@@ -85,7 +84,7 @@ def _ended(shelves: list[Shelf], session: Optional[str]) -> Optional[LoopFiles]:
     return LoopFiles(record, here, writes=False)
 
 
-def _about(loop: LoopFiles, event: StopEvent, call: find.Call) -> list[str]:
+def _about(loop: LoopFiles, call: find.Call) -> list[str]:
     state = loop.load()
     name = "ralphloop " + _short(loop.record.name)
     if state is None:
@@ -93,27 +92,13 @@ def _about(loop: LoopFiles, event: StopEvent, call: find.Call) -> list[str]:
     if state.state != ENDED and not _is_pointed_at(loop, call):
         return []
     reading = tasks.read_work(loop, state, now=time.time())
-    parts = [name, *_retried(state, event), *_standing(loop, state, reading.work)]
+    parts = [name, *_standing(loop, state, reading.work)]
     if reading.work is not None:
         parts += _progress(loop, state, reading.work)
     elif state.live:
         told = "is gone" if reading.fault == tasks.GONE else "cannot be read"
         parts += ["the task list " + told, _iteration(loop, state)]
     return parts
-
-
-def _retried(state: LoopState, event: StopEvent) -> list[str]:
-    """The API error that the client is at, which no other hook is told of."""
-    if not state.live:
-        return []
-    from ralphloop.engine import retrying
-
-    said = retrying.now(event.transcript)
-    if not said:
-        return []
-    from ralphloop.engine.transcript import masked
-
-    return [prompt.line(masked(said), SAID_MAX)]
 
 
 def _is_pointed_at(loop: LoopFiles, call: find.Call) -> bool:

@@ -23,13 +23,12 @@ from ralphloop.domain.model import (
 )
 from ralphloop.domain.survey import survey
 from ralphloop.domain.worklist import Worklist
-from ralphloop.engine import retrying
 from ralphloop.engine.transcript import masked
 from ralphloop.evidence import approval
 from ralphloop.store import approvals, pins, supervisor, tasks, waker
 from ralphloop.store.loop import LoopFiles
 from ralphloop.tasklists.registry import own_file
-from ralphloop.views import spending
+from ralphloop.views import retrying, spending
 from ralphloop.views.figure import Used
 from ralphloop.views.history import history_of, stretches
 from ralphloop.views.spending import Spending

@@ -7,8 +7,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from ralphloop.engine import retrying
 from ralphloop.store.loop import iso
+from ralphloop.views import retrying
 from unit.domain.cases import each
 
 NOTICE = "the login was refused: 401 no key; the client tries again (1 of 10)"

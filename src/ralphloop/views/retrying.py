@@ -1,4 +1,7 @@
-"""What a session waits for after an API error: the client retries for minutes, and tells no hook."""
+"""What a session waits for after an API error: the client retries for minutes, and tells no hook.
+
+Of a session without a terminal its transcript says why; one in a terminal shows it on screen only (2.1.325).
+"""
 
 from __future__ import annotations
 
