@@ -22,6 +22,7 @@ from ralphloop.testing.model_server import ModelServer
 from ralphloop.testing.reply import Reply
 
 REPOSITORY = Path(__file__).resolve().parents[2]
+BUSY_S = 180.0  # for what a client does in seconds, where twenty processes want each core
 
 # Write and Bash run unasked, in print runs and in the terminal. Not "auto": its check runs on the vendor's
 # server, and where that does not answer the terminal shows a dialog instead.
@@ -124,7 +125,7 @@ def run_print(
     server: ModelServer,
     *,
     env: Mapping[str, str] | None = None,
-    timeout_s: float = 60.0,
+    timeout_s: float = BUSY_S,
     **options: Any,
 ) -> PrintRun:
     """Run `claude -p` to its end; `options` are those of `client_arguments`."""
@@ -187,7 +188,7 @@ class Conversation:
     ) -> None:
         self.close()
 
-    def say(self, prompt: str, timeout_s: float = 60.0) -> PrintRun:
+    def say(self, prompt: str, timeout_s: float = BUSY_S) -> PrintRun:
         """What the client told from this prompt to its result."""
         message = {"type": "user", "message": {"role": "user", "content": prompt}}
         stdin, stdout = self._process.stdin, self._process.stdout
@@ -207,7 +208,7 @@ class Conversation:
             impatience.cancel()
         return PrintRun(self._process.poll(), events, self._stderr.read_text(encoding="utf-8"))
 
-    def close(self, timeout_s: float = 30.0) -> None:
+    def close(self, timeout_s: float = BUSY_S) -> None:
         """Without another prompt the client ends by itself, with its SessionEnd hooks."""
         try:
             self._process.communicate(timeout=timeout_s)

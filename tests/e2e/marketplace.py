@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote
 
-from e2e.client import REPOSITORY, ClientHome
+from e2e.client import BUSY_S, REPOSITORY, ClientHome
 from e2e.conftest import git
 
 NAME = "ralphloop"
@@ -113,7 +113,7 @@ def plugin_command(home: ClientHome, project: Path, *arguments: str) -> str:
     done = subprocess.run(
         [str(home.binary), "plugin", *arguments],
         cwd=project, env=env, capture_output=True, text=True, check=False,
-        stdin=subprocess.DEVNULL, timeout=60,
+        stdin=subprocess.DEVNULL, timeout=BUSY_S,
     )  # fmt: skip
     assert done.returncode == 0, f"claude plugin {arguments}: {done.stdout}{done.stderr}"
     return done.stdout

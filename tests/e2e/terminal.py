@@ -25,7 +25,7 @@ from e2e.client import ClientHome, client_arguments
 from ralphloop.testing.model_server import ModelServer
 
 COLUMNS, ROWS = 120, 40
-SOON_S = 60.0  # a client takes half of that to show itself where ten processes want each core
+SOON_S = 120.0  # a client takes a quarter of that to show itself where ten processes want each core
 KEYS = {
     "esc": "\x1b",
     "enter": "\r",

@@ -265,14 +265,17 @@ def test_a_killed_doctor_takes_the_client_along_and_the_next_one_cleans_up(proje
 
 
 @pytest.mark.client
+@pytest.mark.timeout(400)
 def test_a_hook_that_hangs_is_ended_with_the_client(project: Project, claude_binary: Path) -> None:
     pid = project.folder / "pid"
-    hook = {"type": "command", "command": f"echo $$ > '{pid}'; exec sleep 300", "timeout": 400}
+    told = f"echo $$ > '{pid}.new' && mv '{pid}.new' '{pid}'"  # whole, however soon it is ended
+    hook = {"type": "command", "command": f"{told}; exec sleep 900", "timeout": 1000}
     hooks = trial.Hooks({"hooks": {"Stop": [{"hooks": [hook]}]}})
     path = project.env()["PATH"]
-    for deadline_s in (4.0, 15.0, 60.0):  # how soon a client comes to its first stop is not known before
+    for deadline_s in (4.0, 20.0, 180.0):  # how soon a client comes to its first stop is not known before
         found = trial.prove(str(claude_binary), hooks, layout="features", path=path, deadline_s=deadline_s)
         if pid.exists():
             break
+    assert pid.exists(), found
     assert (found.proven, found.tried, "did not end in time" in found.told) == (False, True, True)
     wait_until(lambda: gone(int(pid.read_text())))

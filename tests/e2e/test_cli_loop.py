@@ -435,17 +435,26 @@ def test_the_agent_neither_skips_nor_answers(project: Project) -> None:
 
 
 def test_many_claims_at_once_lose_nothing(project: Project) -> None:
+    """On a busy machine one may give up on the lock: it says so, has claimed nothing, and can be repeated."""
     project.begin(tasks=12)
-    racers = [
-        subprocess.Popen(
+    racers = {
+        f"F{number}": subprocess.Popen(
             project.argv("done", f"F{number}"),
             env=project.env(),
             cwd=project.root,
             stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
         )
         for number in range(1, 13)
-    ]
-    assert {racer.wait(timeout=60) for racer in racers} == {0}
+    }
+    told = {task: racer.communicate(timeout=100)[1] for task, racer in racers.items()}
+    late = [task for task, racer in racers.items() if racer.returncode]
+    assert [told[task] for task in late if "try again in a moment" not in told[task]] == []
+    states = {task["id"]: task["state"] for task in project.status()["tasks"]}
+    assert [task for task, state in states.items() if state == "open"] == late
+    for task in late:
+        project.fine("done", task)
     assert project.status()["done"] == 12
     assert events(project).count("claim") == 12
 

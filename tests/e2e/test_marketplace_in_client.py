@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from e2e.client import REPOSITORY, UNATTENDED, ClientHome, PrintRun, run_print
+from e2e.client import BUSY_S, REPOSITORY, UNATTENDED, ClientHome, PrintRun, run_print
 from e2e.conftest import make_home, make_project
 from e2e.doctoring import about
 from e2e.looping import SPECKIT_STATE, SPECUM_STATE, Outside, bash, features
@@ -25,7 +25,7 @@ from fakes import warm
 from ralphloop.testing.model_server import ModelServer
 from ralphloop.testing.reply import Reply, text
 
-pytestmark = [pytest.mark.client, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.client, pytest.mark.timeout(600)]
 
 PLUGINS = ("ralphloop", "ralph-specum", "ralph-speckit")
 BOXES = "# Tasks\n\n- [ ] 1.1 First\n- [ ] 1.2 Second\n"
@@ -245,7 +245,7 @@ def test_update_keeps_a_running_loop(one: Installed, market: Path) -> None:
         Terminal(one.home, root, server, session_id=session, env=BARE) as terminal,
     ):
         terminal.submit("begin")
-        server.wait_for_requests(3, deadline_s=60)
+        server.wait_for_requests(3, deadline_s=BUSY_S)
         release(market, "ralphloop", "99.0.0")
         plugin_command(one.home, root, "marketplace", "update", NAME)
         plugin_command(one.home, root, "update", f"ralphloop@{NAME}")

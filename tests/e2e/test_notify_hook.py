@@ -179,6 +179,22 @@ def test_an_api_error_is_told_unless_it_passes(
     assert titles(project) == told
 
 
+def test_a_refused_login_is_told_as_such_everywhere(project: Project) -> None:
+    """Not the list is to be repaired; and once that is done the loop goes on with all its attempts."""
+    project.begin(tasks=1)
+    said = "Please run /login · API Error: 401 OAuth token has expired."
+    hook(project, "StopFailure", error="authentication_failed", last_assistant_message=said)
+    assert titles(project) == ["ralphloop: shop failed"]
+    state = project.status()
+    assert (state["outcome"], state["tasks"][0]["attempts"]) == ("failed", 0)
+    assert state["detail"].startswith("the login was refused: ")
+    told = project.run("status").out
+    assert "log in with `claude /login`, or renew the key; then `ralphloop resume shop` goes on." in told
+    assert "repair the list" not in told
+    assert project.run("resume", "shop").code == 0
+    assert project.status()["state"] == "running"
+
+
 def test_a_supervisor_speaks_for_its_own_loop(project: Project) -> None:
     close(project.begin(tasks=1), 0)
     here = Shelf(str(project.root), project.env())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 
@@ -119,3 +120,44 @@ def test_a_loop_that_goes_on_keeps_its_branch_and_commits_its_own_files_only(cli
         assert stage.run().code == 0
     assert [subject for subject, _ in log(root, "overnight")] == ["F1: Make file 1", "F2: Make file 2"]
     assert git(root, "show", "--format=", "--name-only", "overnight").count("half") == 1
+
+
+def test_a_last_commit_that_fails_is_no_success_and_the_next_run_makes_it(client_home, project):
+    root = with_author(project(list_of(*PROVEN[:1])))
+    lock = root / ".git/refs/heads/overnight.lock"
+
+    def answer(_):
+        lock.touch()  # as a git leaves it that was killed
+        return next(replies)
+
+    replies = iter([*feature_turns(1, 1), *feature_turns(1, 1)])
+    with running(client_home, root, answer) as stage:
+        done = stage.run("--commit", "--branch", "overnight", "--json")
+        assert done.code == 20, done
+        facts = json.loads(done.stdout)
+        assert (facts["outcome"], facts["uncommitted"], facts["exit_code"]) == ("complete", ["F1"], 20)
+        assert "overnight.lock is in the way" in facts["commit_fault"]
+        assert log(root, "overnight") == []
+        lock.unlink()
+        sessions = len(stage.events("session"))
+        assert stage.run().code == 0
+        assert len(stage.events("session")) == sessions
+        are_one_commit_each(stage, root, 1)
+
+
+def test_a_lock_that_is_held_for_a_moment_costs_no_commit(client_home, project):
+    root = with_author(project(list_of(*PROVEN[:1])))
+    lock = root / ".git/refs/heads/overnight.lock"
+
+    def answer(_):
+        lock.touch()
+        return next(replies)
+
+    replies = iter(feature_turns(1, 1))
+    with running(client_home, root, answer) as stage:
+        process = stage.start("--commit", "--branch", "overnight")
+        eventually(lambda: len(stage.events("commit_failed")) >= 2, deadline_s=60)
+        lock.unlink()
+        process.communicate(timeout=60)
+        assert process.returncode == 0
+        are_one_commit_each(stage, root, 1)

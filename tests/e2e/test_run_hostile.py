@@ -8,6 +8,7 @@ import time
 
 import pytest
 
+from e2e.conftest import git
 from e2e.looping import feature_turns
 from e2e.running import LOOP, eventually, list_of, running
 
@@ -36,6 +37,21 @@ def test_a_folder_that_nobody_trusts_runs_no_program_of_its_own(client_home, pro
         client_home.trust(stage.root)
         assert stage.run().code == 0
     assert "1234" not in json.dumps(stage.server.main_requests[0].body["messages"])
+
+
+def test_a_worktree_of_a_trusted_repository_is_driven(client_home, project, tmp_path):
+    """The client keys its trust by the main checkout (2.1.325)."""
+    main = project({**list_of({"verify": "test -f made-1"}), ".claude/settings.json": "{}"})
+    git(main, "worktree", "add", "--quiet", str(tmp_path / "beside"))
+    with running(client_home, main, feature_turns(1, 1)) as stage:
+        stage.env()  # trusts the main checkout
+        stage.root = tmp_path / "beside"
+        done = stage.run()
+        assert done.code == 0, done
+        assert stage.ending == ("ended", "complete")
+        assert (stage.root / "made-1").exists()
+        known = json.loads((client_home.path / ".claude.json").read_text())["projects"]
+        assert not known.get(str(stage.root), {}).get("hasTrustDialogAccepted")
 
 
 def test_an_agent_widens_nothing_by_driving_its_own_loop(client_home, project):

@@ -111,6 +111,57 @@ def test_a_hopeless_error_fails_with_what_the_client_said(client_home, project):
         assert "run.log" in again.stderr
 
 
+@pytest.mark.parametrize("status", [401, 403])
+def test_a_refused_login_is_told_at_once_and_run_goes_on_after_it(client_home, project, status):
+    """The client would try for three minutes; the third refusal in a row is the last."""
+    refused = fail(status, "OAuth token has expired.")
+    answers = {"now": lambda: refused}
+    patient = {"CLAUDE_CODE_MAX_RETRIES": "10"}
+    root = project(list_of({"verify": "test -f made-1"}))
+    with running(client_home, root, lambda _: answers["now"](), env=patient) as stage:
+        done = stage.run("--plain")
+        assert done.code == 15, done
+        assert stage.ending == ("ended", "failed")
+        assert stage.loop["detail"].startswith("the login was refused: ")
+        assert f"{status} OAuth token has expired" in done.stdout
+        if status == 401:
+            assert "the login was refused: 401 OAuth token has expired; the client tries again (1 of 10)" in (
+                done.stdout
+            )
+            assert len(stage.server.main_requests) <= 4
+        cure = "log in with `claude /login`, or renew the key; then `ralphloop run demo` goes on."
+        for told in (done.stdout, stage.command("status").stdout):
+            assert cure in told
+            assert "repair the list" not in told
+        assert (stage.loop["attempts"], stage.loop["iteration"]) == ({}, 1)
+        work = iter(feature_turns(1, 1))
+        answers["now"] = lambda: next(work, text("Done."))
+        assert stage.run().code == 0
+        assert stage.processes() == {}
+
+
+def test_what_the_client_tries_again_shows_in_the_status(client_home, project):
+    work, answers = iter(feature_turns(1, 1)), {"now": lambda: fail(500, "broken")}
+    patient = {"CLAUDE_CODE_MAX_RETRIES": "10"}
+    with running(client_home, project(list_of({})), lambda _: answers["now"](), env=patient) as stage:
+        process = stage.start()
+        status = ("status", "demo", "--json")
+        told = eventually(lambda: json.loads(stage.command(*status).stdout)["loops"][0]["retrying"])
+        answers["now"] = lambda: next(work, text("Done."))
+        assert told.startswith("500 broken; the client tries again (")
+        process.communicate(timeout=100)
+        assert process.returncode == 0
+        assert json.loads(stage.command(*status).stdout)["loops"][0]["retrying"] == ""
+
+
+def test_a_login_that_is_refused_twice_and_renewed_by_the_client_ends_nothing(client_home, project):
+    replies = [fail(401, "expired"), fail(401, "expired"), *feature_turns(1, 1)]
+    patient = {"CLAUDE_CODE_MAX_RETRIES": "10"}
+    with running(client_home, project(list_of({})), replies, env=patient) as stage:
+        assert stage.run().code == 0
+        assert len(stage.events("session")) == 1
+
+
 def test_a_silent_agent_is_ended_and_the_task_tried_again(client_home, project):
     """Silence at a later task is an attempt at that task."""
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import time
 
 import pytest
@@ -17,8 +19,8 @@ from e2e.killing import (
     worker,
     zombies_of,
 )
-from e2e.looping import bash
-from e2e.running import running
+from e2e.looping import bash, feature_turns
+from e2e.running import list_of, running
 from fakes.effort import SOAK, rounds
 from fakes.patience import eventually
 
@@ -108,3 +110,29 @@ def test_what_the_client_has_at_work_is_ended_whoever_is_killed(client_home, pro
         assert not orphans & siege.tails()
         siege.check_the_end(1)
     print(siege.told())
+
+
+def test_the_last_words_of_a_killed_supervisor_are_said_by_the_next_run(client_home, project):
+    """The loop has ended then: no session is paid again."""
+    root = project(list_of({"verify": "test -f made-1"}))
+    with running(client_home, root, feature_turns(1, 1), env={"RALPHLOOP_NOTIFY": "desktop"}) as stage:
+        stage.env()
+        notice, held, told = (client_home.path / name for name in ("bin/notify-send", "held", "told"))
+        hold = f"[ -e '{held}' ] && exec sleep 600"
+        notice.write_text(f"#!/bin/sh\n{hold}\necho said >> '{told}'\n")
+        notice.chmod(0o755)
+        held.touch()
+        process = stage.start()
+        eventually(lambda: [pid for pid, words in stage.processes().items() if words[:2] == ["sleep", "600"]])
+        assert stage.ending == ("ended", "complete")
+        for pid in stage.pids("supervise"):
+            os.kill(pid, signal.SIGKILL)
+        process.communicate(timeout=60)
+        stage.clear_away()
+        held.unlink()
+        asked, sessions = len(stage.server.main_requests), len(stage.events("session"))
+        for _ in range(2):
+            done = stage.run()
+            assert (done.code, "demo · complete" in done.stdout) == (0, True), done
+        assert told.read_text() == "said\n"
+        assert (len(stage.server.main_requests), len(stage.events("session"))) == (asked, sessions)

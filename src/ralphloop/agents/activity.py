@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from ralphloop.agents.stamp import moment
 from ralphloop.agents.usage import SYNTHETIC
-from ralphloop.domain import jsontext
+from ralphloop.domain import jsontext, outage
 from ralphloop.domain.plain import plain
 
 Entry = dict[str, Any]
@@ -103,7 +103,7 @@ def _notices(entry: Entry) -> Shown:
     if subtype == "compact_boundary":
         return [(HOOK, ("the context was compacted",))]
     if subtype == "api_error":
-        return [(ERROR, _first(_text(entry.get("content")) or "the API failed; the client tries again"))]
+        return [(ERROR, _first(outage.retrying(entry)))]
     if subtype == "informational" and entry.get("level") == "warning":
         return [(ERROR, _first(_text(entry.get("content"))))]
     return []

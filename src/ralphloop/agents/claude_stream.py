@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from ralphloop.agents.event import Event, Limit, Result
+from ralphloop.agents.event import Event, Limit, Result, Retry
 
 NUMBER_MAX = 1e15
 
@@ -24,6 +24,8 @@ def parse(line: bytes | str) -> Event | None:
         return _result(event)
     if event.get("type") == "rate_limit_event":
         return _limit(_object(event, "rate_limit_info"))
+    if event.get("type") == "system" and event.get("subtype") == "api_retry":
+        return Retry(_whole(event, "attempt") or 0, _whole(event, "error_status"), _text(event, "error"))
     return None
 
 

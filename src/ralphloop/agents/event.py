@@ -29,4 +29,16 @@ class Result(NamedTuple):
     errors: tuple[str, ...]
 
 
-Event = Union[Limit, Result]  # noqa: UP007 - evaluated, and Python 3.9 may be the one that does
+class Retry(NamedTuple):
+    """A request that the service refused, and that the client is about to send again."""
+
+    attempt: int  # of this request, from 1
+    status: int | None
+    error: str
+
+    @property
+    def refuses_login(self) -> bool:
+        return self.status == 401 or self.error == "authentication_failed"
+
+
+Event = Union[Limit, Result, Retry]  # noqa: UP007 - evaluated, and Python 3.9 may be the one that does

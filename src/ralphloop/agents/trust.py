@@ -1,6 +1,7 @@
 """Whether the person has told Claude Code to trust a folder, and what a folder brings that would run unasked.
 
-Without a terminal the client shows no dialog: it runs a project's hooks and servers at once (2.1.325).
+Without a terminal the client shows no dialog: it runs a project's hooks and servers at once (2.1.325). Of a
+worktree it asks and notes that of the main checkout.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 # what in a folder makes the client start programs
 PROGRAMS = (".claude/settings.json", ".claude/settings.local.json", ".mcp.json")
+OF_MAIN = ".claude/settings.local.json"
 
 
 def known_to_client(env: Mapping[str, str]) -> str:
@@ -32,20 +34,26 @@ def is_trusted(folder: str, known: str) -> bool:
         for path, about in projects.items()
         if isinstance(about, dict) and about.get("hasTrustDialogAccepted") is True
     }
-    return any(place in accepted for place in _upwards(folder))
+    return any(place in accepted for place in upwards(folder))
 
 
 def programs_in(folder: str, *, exists: Callable[[str], bool] = os.path.lexists) -> list[str]:
     """The files that would start something, in this folder and up to the top of its repository."""
     found = []
-    for place in _upwards(folder):
+    for place in upwards(folder):
         found += [os.path.join(place, name) for name in PROGRAMS if exists(os.path.join(place, name))]
         if exists(os.path.join(place, ".git")):
             break
     return found
 
 
-def _upwards(folder: str) -> Iterator[str]:
+def programs_for_worktrees(main: str, *, exists: Callable[[str], bool] = os.path.lexists) -> list[str]:
+    """The files of a main checkout that count in its worktrees, too (2.1.325)."""
+    path = os.path.join(main, OF_MAIN)
+    return [path] if exists(path) else []
+
+
+def upwards(folder: str) -> Iterator[str]:
     yield folder
     while folder != os.path.dirname(folder):
         folder = os.path.dirname(folder)

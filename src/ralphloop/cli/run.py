@@ -64,6 +64,9 @@ session; q leaves the view and lets it run.
 
 def run(args: argparse.Namespace) -> int:
     place = loops.here()
+    over = drive.concluded(place, args.name)
+    if over is not None:
+        return show(over, as_json=args.json)
     stays = partial(_has_view, args)
     prepared = drive.prepare(place, args.name, wish=_wish(args), stays=stays, told=complain)
     driven = consented(args, partial(drive.begin, prepared, told=loops.quiet if args.json else say))

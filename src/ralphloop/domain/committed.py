@@ -6,9 +6,11 @@ from ralphloop.domain.model import PROVEN, UNVERIFIED, VOUCHED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Mapping
+    from typing import Iterable, Mapping
 
     from ralphloop.domain.ledger import Ledger
+
+FAULT = "commit_fault"  # of a task in the ledger: why its last commit was not made
 
 
 def proof(known: Mapping[str, str]) -> str:
@@ -31,3 +33,20 @@ def waiting(ledger: Ledger) -> list[str]:
 def reopened(ledger: Ledger) -> list[str]:
     """The tasks that had a commit and are open again: closed once more, they get another one."""
     return [task for task, known in ledger.tasks.items() if "committed" in known and not proof(known)]
+
+
+def missing(ledger: Ledger, listed: Iterable[str]) -> list[str]:
+    """The tasks of the list that wait for a commit, in its order."""
+    wanted = set(waiting(ledger))
+    return [task for task in listed if task in wanted]
+
+
+def fault(ledger: Ledger, tasks: Iterable[str]) -> str:
+    """Why these have none; empty where there are none."""
+    said = [ledger.tasks[task].get(FAULT, "") for task in tasks]
+    return next(filter(None, reversed(said)), "the run was ended before that" if said else "")
+
+
+def told(tasks: Iterable[str]) -> str:
+    """How a loop's detail says that its work is not committed."""
+    return "not committed: " + ", ".join(tasks)

@@ -44,6 +44,8 @@ UNLIMITED = 10**9  # iterations without an end, for who asked for that
 
 # how the detail of a loop begins that waits for a permission
 DENIED = "the client denied"
+# and of one that an expired login or a wrong key has ended
+LOGIN = "the login was refused"
 
 # whose checks a decision needs first
 CLAIMS, FINAL_RUN = "claims", "final"

@@ -106,7 +106,7 @@ def _last_words(state: LoopState, event: StopEvent) -> tuple[str, str, Optional[
     turn = transcript.read_turn(event.transcript, start=state.transcript_end, since=state.since)
     if turn.broken_off == RATE_LIMITED:
         return RATE_LIMITED, turn.detail, turn.resume_at
-    return INTERRUPTED, "", None
+    return INTERRUPTED, turn.detail if turn.broken_off == FAILED else "", None
 
 
 def asked(event: StopEvent, call: find.Call, *, typed: str) -> str:

@@ -97,6 +97,10 @@ def _note_break(turn: Turn, data: bytes, since: str) -> None:
         if outcome:
             turn.broken_off = outcome
             turn.detail = masked(said)[:DETAIL_MAX] if said else ""
+            if outcome == FAILED:
+                from ralphloop.domain.outage import reason
+
+                turn.detail = reason(turn.detail)
             if outcome == RATE_LIMITED:
                 from ralphloop.engine.reset import instant
 

@@ -55,7 +55,8 @@ class Failure:
 
     @property
     def detail(self) -> str:
-        return prompt.line(transcript.masked("%s: %s" % (self.kind, self.said)))
+        said = transcript.masked("%s: %s" % (self.kind, self.said))
+        return prompt.line(outage.reason(said) if self.outcome == FAILED else said)
 
     @property
     def outcome(self) -> str:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
 
 from ralphloop import errors
-from ralphloop.domain.committed import proof, reopened, waiting
+from ralphloop.domain.committed import FAULT, proof, reopened, waiting
 from ralphloop.domain.ledger import Ledger, name_tasks
 from ralphloop.domain.model import PROVEN, Task
 from ralphloop.domain.prompt import line
@@ -19,15 +21,17 @@ from ralphloop.evidence.worktree import HEADS, Index, Worktree
 from ralphloop.store import tasks
 from ralphloop.store.loop import LoopFiles
 
-__all__ = ["catch_up", "check", "dirty", "switch"]
+__all__ = ["catch_up", "catch_up_patiently", "check", "dirty", "hold", "switch"]
 
 BUDGET_S = 40.0  # in one stop: the client waits that much longer than checks may take
 PREPARE_S = 120.0
 LOOK_BACK = 200  # commits among which one that the ledger does not know of is looked for
 TRIES = 3
+PAUSES_S = (1.0, 2.0, 4.0)  # between the tries at the end of a run
 SHOWN = 10
 # in the project's folder: what git never sees, and lists that go into the first commit
 RUN, LISTS = ".ralph/run/", ".ralph/loops/"
+_LOCKED = re.compile(r"'([^']+\.lock)': File exists")
 
 
 def check(root: str, env: Mapping[str, str], *, branch: str, lists: Iterable[str] = ()) -> str:
@@ -143,12 +147,49 @@ def catch_up(loop: LoopFiles, *, cwd: str, env: Mapping[str, str]) -> str:
         made = _commit(place, due, branch=terms.branch)
     except errors.RefusedError as error:
         loop.journal("commit_refused", why=str(error), **about)
+        _note_fault(loop, due, f"{error}. {error.cure}")
         return f"ralphloop did not commit: {line(str(error), 120)}. {error.cure}"
     except (errors.CommitError, errors.GitError, OSError) as error:
         loop.journal("commit_failed", why=str(error), **about)
+        _note_fault(loop, due, _with_cure(str(error), loop.record.root))
         return ""
     _note(loop, due, made=made, branch=terms.branch)
     return ""
+
+
+def catch_up_patiently(loop: LoopFiles, *, cwd: str, env: Mapping[str, str]) -> None:
+    """The same at the end of a run, which no stop follows: what another git holds for a moment is tried
+    again, what somebody must put right first is not."""
+    for pause_s in (*PAUSES_S, 0.0):
+        refused, ledger = catch_up(loop, cwd=cwd, env=env), loop.load_ledger()
+        if refused or not any(FAULT in ledger.tasks[task] for task in waiting(ledger)):
+            return
+        time.sleep(pause_s)
+
+
+def hold(loop: LoopFiles, why: str) -> None:
+    """Note that what waits for a commit must not be committed now, and why."""
+    due = _due(loop)
+    if due:
+        loop.journal("commit_refused", why=why, tasks=[one.task.id for one in due])
+        _note_fault(loop, due, why)
+
+
+def _with_cure(why: str, root: str) -> str:
+    """A lock file that a killed git left is named as seen from the project, with what to do about it."""
+    found = _LOCKED.search(why)
+    if not found:
+        return why
+    path = os.path.relpath(found[1], root) if found[1].startswith(root + os.sep) else found[1]
+    return f"{path} is in the way: if no git is at work there, remove that file"
+
+
+def _note_fault(loop: LoopFiles, due: Sequence[Due], why: str) -> None:
+    with loop.lock():
+        ledger = loop.load_ledger()
+        for one in due:
+            ledger.note(one.task.id, **{FAULT: line(why)})
+        loop.save_ledger(ledger)
 
 
 def _due(loop: LoopFiles) -> list[Due]:
@@ -241,6 +282,7 @@ def _note(loop: LoopFiles, due: Sequence[Due], *, made: Mapping[str, str], branc
         ledger = loop.load_ledger()
         for one in due:
             ledger.note(one.task.id, commit=made[one.task.id], committed=one.proof)
+            ledger.drop(one.task.id, FAULT)
         loop.save_ledger(ledger)
     for one in due:
         loop.journal(

@@ -30,14 +30,14 @@ def folder_for(root: str, cwd: str) -> str:
     """Where checks run: the project's folder, in the worktree of it that the session works in."""
     folder = os.path.realpath(cwd) if os.path.isabs(cwd) else root
     while folder != os.path.dirname(folder):
-        main = _main_checkout(folder)
+        main = main_checkout(folder)
         if main and (root == main or root.startswith(main.rstrip(os.sep) + os.sep)):
             return os.path.normpath(os.path.join(folder, os.path.relpath(root, main)))
         folder = os.path.dirname(folder)
     return root
 
 
-def _main_checkout(folder: str) -> str:
+def main_checkout(folder: str) -> str:
     """The folder of the repository that has this one as a worktree, and knows it."""
     gitdir, main = files.worktree_link(folder)
     known = (files.read_quietly(os.path.join(gitdir, "gitdir")) or "").strip() if main else ""

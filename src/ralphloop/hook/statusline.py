@@ -15,6 +15,7 @@ from ralphloop.domain.model import (
     FEATURES,
     FINAL,
     LIMIT,
+    LOGIN,
     NEEDS_INPUT,
     PAUSED,
     RATE_LIMITED,
@@ -162,6 +163,8 @@ def how_to_go_on(state: LoopState, work: Optional[Worklist], *, now: float) -> s
     outcome = state.outcome
     if outcome in FINAL:
         return ""
+    if state.detail.startswith(LOGIN):
+        return "log in (/login), ralphloop resume"
     if outcome == NEEDS_INPUT:
         if work is not None and work.asked and not work.next:
             return "ralphloop answer %s TEXT" % prompt.shell_word(_short(work.asked[0][0]))

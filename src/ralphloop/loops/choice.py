@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from ralphloop.domain.model import LAYOUTS
+from ralphloop.domain.model import EXECUTION, LAYOUTS
 from ralphloop.engine import claim, find
 from ralphloop.errors import UserError
 from ralphloop.loops.place import Place
@@ -54,6 +54,15 @@ def _has_work(source: Source) -> bool:
         return not all(task.done for task in tasks.parse_source(source).tasks)
     except (ValueError, OSError):
         return True
+
+
+def is_done(source: Source) -> bool:
+    """Whether nothing of the list is left to do; False for one that cannot be read."""
+    try:
+        listed = tasks.parse_source(source)
+    except (ValueError, OSError):
+        return False
+    return listed.phase == EXECUTION and bool(listed.tasks) and all(task.done for task in listed.tasks)
 
 
 def _said(sources: list[Source]) -> str:

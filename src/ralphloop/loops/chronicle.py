@@ -29,7 +29,7 @@ def report(place: Place, name: str | None = None, *, shape: str = "md", output: 
     if output is not None:
         require_person(place.env, "a file of your choice")
     found = report_of(pick(place, name), now=time.time())
-    code = exit_code.of(found.view.state, found.view.outcome)
+    code = exit_code.of(found.view.state, found.view.outcome, uncommitted=bool(found.view.uncommitted))
     facts = {"exit_code": code, **to_json(found)}
     text = _rendered(found, shape, facts)
     if output is None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
@@ -12,6 +13,7 @@ from threading import Thread
 from typing import Any, NamedTuple
 
 from ralphloop import config
+from ralphloop.domain import committed
 from ralphloop.domain.model import COMPLETE, FINAL, INTERRUPTED, NEEDS_APPROVAL, RATE_LIMITED, LoopState
 from ralphloop.domain.supervision import Supervision
 from ralphloop.errors import BusyError, UserError
@@ -20,19 +22,21 @@ from ralphloop.evidence.approval import waiting
 from ralphloop.loops import care, exit_code, outset, precheck, resumption, run_branch, run_terms
 from ralphloop.loops.allowance import checked
 from ralphloop.loops.book import locked
-from ralphloop.loops.choice import choose
+from ralphloop.loops.choice import choose, is_done
 from ralphloop.loops.consent import Approval
 from ralphloop.loops.crew import READY, TAKEN, Supervised, taken
 from ralphloop.loops.place import Place, last_over, pick
 from ralphloop.loops.result import Result, Tell, quiet
 from ralphloop.loops.run_terms import RunWish
 from ralphloop.notify import send
+from ralphloop.runner.agent_process import end_strays
 from ralphloop.runner.control import Control
 from ralphloop.runner.supervise import supervise
 from ralphloop.runner.terms import Terms
 from ralphloop.store import arming, supervisor
 from ralphloop.store.loop import LoopFiles
 from ralphloop.store.shelf import Shelf
+from ralphloop.tasklists.registry import own_file
 from ralphloop.tasklists.source import Source
 from ralphloop.views import terminal
 from ralphloop.views.snapshot import view_of, with_spending
@@ -132,6 +136,9 @@ def run(
     unapproved: bool = False,
 ) -> Result:
     """Drive a loop in the background; `events` and `state` tell how it goes."""
+    over = concluded(place, name)
+    if over is not None:
+        return over
     said: list[str] = []
     wish = (wish or RunWish())._replace(detached=True)
     prepared = prepare(place, name, wish=wish, told=said.append)
@@ -176,11 +183,57 @@ def interrupted(loop: LoopFiles) -> None:
             arming.pause(loop, state, outcome=INTERRUPTED, detail="paused by the person")
 
 
+def concluded(place: Place, name: str | None = None) -> Result | None:
+    """How the last loop over this list came out, where it is complete and left nothing to do; None where
+    there is something. What its supervisor was killed before is done first, whatever comes next."""
+    source = choose(place, name)
+    over = last_over(place, source)
+    if arming.holder(source, Shelf(source.root, place.env)) is not None or over is None:
+        return None
+    if over.state().outcome != COMPLETE or not source.enabled:
+        return None
+    _conclude(over, cwd=tree.folder_for(source.root, place.cwd), env=place.env)
+    if not is_done(source):
+        return None
+    facts, told, code = closing(over)
+    own = os.path.relpath(own_file(source), place.cwd)
+    more = f"  Nothing is left to do: add a task to {own}, and `run` begins a new loop."
+    return Result(facts, told if code else (*told, more), code)
+
+
+def _conclude(loop: LoopFiles, *, cwd: str, env: Mapping[str, str]) -> None:
+    """Commit what waits for that, and say what a killed supervisor did not."""
+    terms, owes = loop.record.supervision, supervisor.last(loop).owes
+    commits = terms is not None and bool(terms.branch) and bool(committed.waiting(loop.load_ledger()))
+    if not owes and not commits:
+        return
+    try:
+        with supervisor.lock(loop):
+            if owes:
+                end_strays(loop.kept)
+            if commits:
+                run_branch.catch_up(loop, cwd=cwd, env=env)
+            if owes:
+                _say_last(loop, env=env, pid=os.getpid())
+    except BusyError:
+        raise _still_ending(loop) from None
+
+
+def _say_last(loop: LoopFiles, *, env: Mapping[str, str], pid: int) -> None:
+    """Tell the person what the loop came to, and note that they were told."""
+    outcome = loop.state().outcome
+    if outcome:
+        send.tell(loop, outcome, env=env, pid=pid)
+    said = supervisor.last(loop)
+    said.owes = False
+    supervisor.say(loop, said)
+
+
 def closing(loop: LoopFiles) -> Result:
     """How a run came out; the exit code says it, too."""
     loop.record, now = loop.shelf.fresh(loop.record), time.time()
     view = with_spending(view_of(loop), loop, now=now)
-    code = exit_code.of(view.state, view.outcome)
+    code = exit_code.of(view.state, view.outcome, uncommitted=bool(view.uncommitted))
     told = list(terminal.block(view, now=now))
     if view.outcome == COMPLETE:
         told.append(f"  `ralphloop report {view.name}` tells what was done.")
@@ -201,9 +254,7 @@ def serve(request: dict[str, Any], place: Place, *, words: int, answer: Callable
         control = Control(words, detached=terms.detached, beat=partial(supervisor.beat, loop))
         answer(READY)
         supervise(loop, terms, control, cwd=request["cwd"], env=place.env)
-    outcome = loop.state().outcome
-    if outcome:
-        send.tell(loop, outcome, env=place.env, pid=0 if control.detached else request["terminal"])
+        _say_last(loop, env=place.env, pid=0 if control.detached else request["terminal"])
     return None
 
 
@@ -218,10 +269,12 @@ def _before(place: Place, source: Source) -> LoopFiles | None:
         return loop
     over = last_over(place, source)
     if over is not None and supervisor.is_held(over):
-        raise UserError(
-            f"the last session of {over.record.name} is still being ended; try again in a moment."
-        )
+        raise _still_ending(over)
     return over if over is not None and over.state().outcome not in FINAL else None
+
+
+def _still_ending(loop: LoopFiles) -> UserError:
+    return UserError(f"the last session of {loop.record.name} is still being ended; try again in a moment.")
 
 
 def _go_on(run: Prepared, loop: LoopFiles) -> None:

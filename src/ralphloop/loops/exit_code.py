@@ -14,6 +14,7 @@ FAILED = 15
 CANCELLED = 16
 PAUSED = 17
 UNDER_WAY = 18
+UNCOMMITTED = 20
 
 OF_OUTCOME = {
     model.COMPLETE: COMPLETE,
@@ -43,10 +44,13 @@ exit codes:
   16  cancelled
   17  paused or interrupted
   18  still under way: armed, running or waiting
+  20  complete, but not all of it is committed
 """
 
 
-def of(state: str, outcome: str | None) -> int:
+def of(state: str, outcome: str | None, *, uncommitted: bool = False) -> int:
     if state not in (model.PAUSED, model.ENDED):
         return UNDER_WAY
+    if outcome == model.COMPLETE and uncommitted:
+        return UNCOMMITTED
     return OF_OUTCOME.get(outcome or model.INTERRUPTED, FAILED)

@@ -59,6 +59,16 @@ def _must_be_as_left(loop: LoopFiles, *, cwd: str, env: Mapping[str, str]) -> No
         )
 
 
+def catch_up(loop: LoopFiles, *, cwd: str, env: Mapping[str, str]) -> None:
+    """Make the commits that a run could not make, once nothing but its own work would go into them."""
+    try:
+        _must_be_as_left(loop, cwd=cwd, env=env)
+    except UserError as error:
+        return commit.hold(loop, str(error))
+    commit.catch_up(loop, cwd=cwd, env=env)
+    return leftover.note(loop, cwd=cwd, env=env)
+
+
 def switch(terms: Terms, *, cwd: str, env: Mapping[str, str]) -> None:
     """Once the loop has begun: nobody's branch changes without their consent."""
     if terms.branch:

@@ -11,6 +11,7 @@ from ralphloop.agents.registry import client
 from ralphloop.config import AGENTS, PERMISSION_MODES, Config
 from ralphloop.domain import jsontext
 from ralphloop.errors import UserError
+from ralphloop.evidence.tree import main_checkout
 from ralphloop.loops import run_branch
 from ralphloop.loops.person import require_person
 from ralphloop.loops.place import Place
@@ -59,7 +60,7 @@ def of(
     program = client(terms.agent).PROGRAM
     if program_at(program, place.env) is None:
         raise UserError(f"`{program}` is not on PATH; install it first.")
-    _must_be_trusted(cwd, place.env)
+    must_be_trusted(cwd, place.env)
     return terms
 
 
@@ -69,10 +70,12 @@ def must_be_allowed(terms: Terms, env: Mapping[str, str]) -> None:
         require_person(env, f"the permission mode {terms.permission_mode}")
 
 
-def _must_be_trusted(cwd: str, env: Mapping[str, str]) -> None:
+def must_be_trusted(cwd: str, env: Mapping[str, str]) -> None:
     """A session without a terminal asks nobody whether a repository's programs may run."""
-    found = trust.programs_in(cwd)
-    if not found or trust.is_trusted(cwd, files.read_quietly(trust.known_to_client(env)) or ""):
+    main = next(filter(None, map(main_checkout, trust.upwards(cwd))), "")
+    found = trust.programs_in(cwd) + (trust.programs_for_worktrees(main) if main else [])
+    known = files.read_quietly(trust.known_to_client(env)) or ""
+    if not found or any(trust.is_trusted(place, known) for place in (cwd, main) if place):
         return
     names = ", ".join(os.path.relpath(path, cwd) for path in found)
     raise UserError(

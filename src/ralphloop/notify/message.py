@@ -72,8 +72,18 @@ def message_of(
         "total": work.total if work is not None else None,
         "questions": [{"task": name, "text": text} for name, text in questions],
     }
-    told = [_figures(record, state, work), *_why(state, about, why), *_asked(questions), _how(record, about)]
+    told = [_figures(record, state, work), *_why(state, about, why), *_asked(questions)]
+    told.append(_how(record, state, about))
     return Message(kind, "ralphloop: " + title % record.name, " ".join(filter(None, told)), facts)
+
+
+def uncommitted(told: Message, record: Record, detail: str) -> Message:
+    """The same of a loop that is complete, while its commits were not all made."""
+    how = (
+        f"{detail[:1].upper()}{detail[1:]}. `ralphloop run {record.name}` commits it, once that is put right."
+    )
+    facts = {**told.facts, "detail": detail}
+    return Message(told.kind, told.title + ", but not committed", f"{told.body} {how}", facts)
 
 
 def trial(name: str) -> Message:
@@ -105,8 +115,10 @@ def _asked(questions: Iterable[tuple[str, str]]) -> list[str]:
     return [f"{cut(name, 40)}: {cut(text, 200)}" for name, text in questions]
 
 
-def _how(record: Record, about: str) -> str:
+def _how(record: Record, state: LoopState, about: str) -> str:
     name = record.name
+    if about == state.outcome and state.detail.startswith(model.LOGIN):
+        return f"Log in with `claude /login`, or renew the key; `ralphloop status {name}` tells the rest."
     if about in (model.ASKED, model.NEEDS_INPUT):
         return "`ralphloop answer ID TEXT` answers."
     if about == model.NEEDS_APPROVAL:

@@ -9,6 +9,8 @@ from typing import NamedTuple
 
 from ralphloop import config
 from ralphloop.config import BELL, DESKTOP, Config
+from ralphloop.domain import committed
+from ralphloop.domain.model import COMPLETE
 from ralphloop.domain.worklist import Worklist
 from ralphloop.errors import ConfigError, NotSentError
 from ralphloop.evidence.mask import secrets
@@ -48,7 +50,9 @@ def about_loop(loop: LoopFiles, about: str, *, task: str = "", why: str = "") ->
     state = loop.load()
     if state is None:
         return None
-    return message.message_of(loop.record, state, _work(loop), about=about, task=task, why=why)
+    told = message.message_of(loop.record, state, _work(loop), about=about, task=task, why=why)
+    unmade = _uncommitted(loop) if about == COMPLETE else ""
+    return message.uncommitted(told, loop.record, unmade) if told is not None and unmade else told
 
 
 def send(told: Message, settings: Config, *, root: str, env: Mapping[str, str], pid: int = 0) -> list[Sent]:
@@ -84,6 +88,19 @@ def _work(loop: LoopFiles) -> Worklist | None:
         return tasks.look(loop)[2]
     except (ValueError, OSError):
         return None
+
+
+def _uncommitted(loop: LoopFiles) -> str:
+    """What a run was to commit and did not."""
+    terms = loop.record.supervision
+    if terms is None or not terms.branch:
+        return ""
+    try:
+        listed, ledger, _ = tasks.look(loop)
+    except (ValueError, OSError):
+        return ""
+    found = committed.missing(ledger, [task.id for task in listed.tasks])
+    return f"{committed.told(found)} ({committed.fault(ledger, found)})" if found else ""
 
 
 def _note(loop: LoopFiles, sent: list[Sent]) -> None:

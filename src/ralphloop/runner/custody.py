@@ -157,11 +157,12 @@ class Custody:
         decided = decision_on(event, call)
         return decided[0].reason if decided is not None and decided[0].blocks else ""
 
-    def commit(self) -> None:
+    def commit(self, *, patiently: bool = False) -> None:
         """What was closed and is not committed yet, where commits are wanted: a hook that was killed has not
         done it."""
-        with suppress(BusyError):  # the next session's end tries again
-            commit.catch_up(self.loop, cwd=self.cwd, env=self.env)
+        catch_up = commit.catch_up_patiently if patiently else commit.catch_up
+        with suppress(BusyError):  # the next session's end, or the next run, tries again
+            catch_up(self.loop, cwd=self.cwd, env=self.env)
 
     def account(self, begun: Begun) -> str:
         """Count what a session spent, with or without a stop; why the budget is used up, or nothing."""

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import NamedTuple
 
-from ralphloop.agents.event import Event, Limit, Result
+from ralphloop.agents.event import Event, Limit, Result, Retry
 from ralphloop.runner import control, judge
 from ralphloop.runner.agent_process import AgentProcess
 from ralphloop.runner.control import Control
@@ -18,6 +18,9 @@ from ralphloop.store import supervisor
 # between interrupt, terminate and kill; nobody is left to wait where the command that started us is gone
 GRACES_S, HASTE_S = (5.0, 5.0), (1.0, 1.0)
 DEAF_S = 5.0
+# Answers 401 to one request, in a row. The client renews an expired token after the first, and sends the
+# request again up to ten times, for three minutes (2.1.325); the third comes after about two seconds.
+REFUSALS = 3
 
 
 Parse = Callable[[bytes], "Event | None"]
@@ -45,6 +48,7 @@ class Drive:
         self._last = Deadline(DEAF_S)  # since the last word that can be said
         self._result: Result | None = None
         self._resets_at: float | None = None
+        self._refusals, self._refused = 0, ""
         self._cut = ""
 
     def run(self, watched: Watched) -> Session:
@@ -59,7 +63,8 @@ class Drive:
         finally:
             self._process.close()
         assert self._process.ended is not None, "closing waits for the end"
-        return Session(self._process.ended, self._result, self._cut, resets_at=self._resets_at)
+        told = self._refused if self._cut == judge.LOGIN else ""
+        return Session(self._process.ended, self._result, self._cut, told, resets_at=self._resets_at)
 
     def _is_deaf(self) -> bool:
         """Whether not even a kill was obeyed: then closing ends the guardian, too."""
@@ -76,6 +81,16 @@ class Drive:
                 self._result = event
             elif isinstance(event, Limit) and event.status == "rejected":
                 self._resets_at = event.resets_at
+            elif isinstance(event, Retry):
+                self._note(event)
+
+    def _note(self, retry: Retry) -> None:
+        """A login does not come back by itself, and nobody hears of it while the client tries again."""
+        before = self._refusals if retry.attempt > 1 else 0
+        self._refusals = before + 1 if retry.refuses_login else 0
+        self._refused = f"{retry.status or ''} {retry.error}".strip()
+        if self._refusals >= REFUSALS:
+            self._end(judge.LOGIN)
 
     def _obey(self, word: str, watched: Watched) -> None:
         if word == supervisor.PAUSE:

@@ -18,6 +18,7 @@ from ralphloop.domain.model import (
     RATE_LIMITED,
     LoopState,
 )
+from ralphloop.domain.model import LOGIN as LOGIN_REFUSED
 from ralphloop.domain.outage import HOPELESS, backoff_s, due
 from ralphloop.domain.prompt import line
 from ralphloop.runner.agent_process import Ending
@@ -27,6 +28,7 @@ NEXT, WAIT, REST, END = "next", "wait", "rest", "end"
 
 # why the supervisor ended a session itself
 IDLE, TIME, INTERRUPT, SKIP, HALT, GONE = "idle", "time", "interrupt", "skip", "halt", "gone"
+LOGIN = "login"
 # why there was none
 NO_START, NO_WORK = "no_start", "no_work"
 
@@ -42,6 +44,7 @@ class Session(NamedTuple):
     ending: Ending
     result: Result | None = None
     cut: str = ""  # why the supervisor ended it
+    said: str = ""  # and what the service had said then
     stops: int = 0  # turns on which our hook decided
     handed_over: bool = False
     resets_at: float | None = None  # when the account's limit is lifted, if the client was told
@@ -78,7 +81,7 @@ def masked(session: Session, hide: Callable[[str], str], *, now: float) -> Sessi
             resets_at = limit.resume_at(_said(result), now=now, margin_s=0.0)
         result = result._replace(text=hide(result.text), errors=tuple(map(hide, result.errors)))
     ending = ending._replace(stderr=hide(ending.stderr))
-    return session._replace(ending=ending, result=result, resets_at=resets_at)
+    return session._replace(ending=ending, result=result, resets_at=resets_at, said=hide(session.said))
 
 
 def _said(result: Result) -> str:
@@ -105,6 +108,8 @@ def judge(session: Session, state: LoopState, *, trouble: Trouble, pace: Pace, n
     if session.cut == NO_WORK:
         told = "nothing can be worked on, and no rule says why; `ralphloop explain` shows what each one said"
         return Verdict(END, told, outcome=FAILED)
+    if session.cut == LOGIN:
+        return Verdict(END, f"{LOGIN_REFUSED}: {line(session.said)}", outcome=FAILED)
     if session.cut == TIME:
         return Verdict(END, "the running time is used up", outcome=LIMIT)
     if session.cut == SKIP:
@@ -143,7 +148,8 @@ def _failed(result: Result, resets_at: float | None, *, trouble: Trouble, pace: 
     if announced is None and resets_at is not None:
         announced = resets_at + pace.margin_s
     if status in HOPELESS and announced is None and not limit.is_limit(said):
-        return Verdict(END, said, outcome=FAILED)
+        is_login = status in (401, 403) and not said.startswith(LOGIN_REFUSED)
+        return Verdict(END, f"{LOGIN_REFUSED}: {said}" if is_login else said, outcome=FAILED)
     if trouble.outages >= OUTAGES:
         return Verdict(END, f"{said} ({trouble.outages} times in a row)", outcome=RATE_LIMITED)
     until = due(announced, before=trouble.outages, first_s=pace.backoff_s, now=now)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from functools import partial
 
 from ralphloop.agents.registry import client
-from ralphloop.domain.model import BUDGET, CANCELLED, INTERRUPTED, LIMIT, RATE_LIMITED
+from ralphloop.domain.model import BUDGET, CANCELLED, COMPLETE, INTERRUPTED, LIMIT, RATE_LIMITED
 from ralphloop.errors import AgentStartError, GuardianLostError
 from ralphloop.evidence.mask import mask, secrets, spellings
 from ralphloop.runner import boot, control, judge, leftover, session_start
@@ -30,8 +30,11 @@ def supervise(loop: LoopFiles, terms: Terms, control_: Control, *, cwd: str, env
     supervisor.beat(loop)  # what stands there is another's last word, perhaps of yesterday
     leftover.forget(loop)
     end_strays(loop.kept)  # of a supervisor before this one; two agents must not work at once
-    Supervisor(Custody(loop, terms, cwd=cwd, env=session_start.environment(env)), control_).run()
+    custody = Custody(loop, terms, cwd=cwd, env=session_start.environment(env))
+    Supervisor(custody, control_).run()
     if terms.branch:
+        if loop.state().outcome == COMPLETE:  # no stop follows, and no other run as a rule
+            custody.commit(patiently=True)
         leftover.note(loop, cwd=cwd, env=env)
 
 
@@ -43,7 +46,9 @@ class Supervisor:
         self._client = client(custody.terms.agent)
         self._pace = Pace(margin_s=self._terms.margin_s, backoff_s=self._terms.backoff_s)
         self._trouble = Trouble()
-        self._holder = Holder(pid=os.getpid(), since=time.time(), boot=boot.identity(), cwd=custody.cwd)
+        self._holder = Holder(
+            pid=os.getpid(), since=time.time(), boot=boot.identity(), cwd=custody.cwd, owes=True
+        )
         self._hide = partial(mask, secrets=spellings(secrets(os.environ)))
 
     def run(self) -> None:

@@ -16,6 +16,8 @@ def to_json(report: Report) -> dict[str, Any]:
         "state": view.state,
         "outcome": view.outcome,
         "detail": view.detail,
+        "uncommitted": view.uncommitted,
+        "commit_fault": view.commit_fault,
         "made_at": _stamp(report.made_at),
         "started_at": _stamp(view.started_at),
         "ended_at": _stamp(report.ended_at),

@@ -63,6 +63,7 @@ def facts(report: Report) -> list[tuple[str, str]]:
     known = [
         ("outcome", report.outcome),
         ("why", view.detail),
+        ("no commit", view.commit_fault),
         ("state", view.state),
         (
             "tasks",

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
+from ralphloop.agents.transcript_place import transcript_of
 from ralphloop.agents.usage import Context
+from ralphloop.domain import committed
 from ralphloop.domain.ledger import Ledger
 from ralphloop.domain.model import (
     ASKED,
     CLAIMED,
+    COMPLETE,
     ENDED,
     FINAL,
     PAUSED,
@@ -20,11 +23,12 @@ from ralphloop.domain.model import (
 )
 from ralphloop.domain.survey import survey
 from ralphloop.domain.worklist import Worklist
+from ralphloop.engine.transcript import masked
 from ralphloop.evidence import approval
 from ralphloop.store import approvals, pins, supervisor, tasks, waker
 from ralphloop.store.loop import LoopFiles
 from ralphloop.tasklists.registry import own_file
-from ralphloop.views import spending
+from ralphloop.views import retrying, spending
 from ralphloop.views.figure import Used
 from ralphloop.views.history import history_of, stretches
 from ralphloop.views.spending import Spending
@@ -81,6 +85,9 @@ class LoopView(NamedTuple):
     supervised: bool = False  # its sessions are, or were, those of a supervisor
     driver: int | None = None  # the process of the supervisor, while it lives
     beat: float | None = None  # when that one last showed that it lives, if it does such a thing
+    uncommitted: tuple[str, ...] = ()  # closed tasks whose commit was not made
+    commit_fault: str = ""  # and why
+    retrying: str = ""  # why the client sends a request again, and has not come further since
 
     @property
     def live(self) -> bool:
@@ -103,6 +110,7 @@ class LoopView(NamedTuple):
         data = self._asdict()
         data["tasks"] = [task.to_json() for task in self.tasks]
         data["unapproved"] = list(self.unapproved)
+        data["uncommitted"] = list(self.uncommitted)
         data["digest"] = self.digest
         data["limits"] = {limit.name: {"used": limit.used, "most": limit.most} for limit in self.limits}
         data["context"] = self.context and self.context._asdict()
@@ -112,9 +120,12 @@ class LoopView(NamedTuple):
 
 def view_of(loop: LoopFiles) -> LoopView:
     record, state = loop.record, loop.state()
-    listed, ledger, work, fault = _tasks(loop)
+    listed, ledger, work, unread = _tasks(loop)
     holder = supervisor.holder(loop)
     waiting = [] if state.outcome in FINAL else approvals.unapproved(loop.shelf, listed)
+    uncommitted = _uncommitted(loop, state, listed, ledger)
+    fault = committed.fault(ledger, uncommitted)
+    is_told = state.outcome == COMPLETE and uncommitted
     return LoopView(
         id=record.id,
         name=record.name,
@@ -123,7 +134,7 @@ def view_of(loop: LoopFiles) -> LoopView:
         path=own_file(record),
         state=state.state,
         outcome=state.outcome,
-        detail=state.detail,
+        detail=committed.told(uncommitted) if is_told else state.detail,
         requested=loop.request() if state.live else "",
         edited=not state.live and state.outcome not in FINAL and pins.has_edits(loop),
         iteration=state.iteration,
@@ -135,7 +146,7 @@ def view_of(loop: LoopFiles) -> LoopView:
         started_at=state.started_at,
         seen_at=state.seen_at,
         resume_at=state.resume_at,
-        fault=fault,
+        fault=unread,
         tasks=_task_views(listed, ledger, state, waiting),
         unapproved=tuple(waiting),
         limits=spending.used(record.limits, state, None),
@@ -143,11 +154,23 @@ def view_of(loop: LoopFiles) -> LoopView:
         supervised=record.supervision is not None,
         driver=holder.pid if holder is not None else None,
         beat=supervisor.last_beat(loop, holder),
+        uncommitted=tuple(uncommitted),
+        commit_fault=fault,
     )
 
 
 def with_context(view: LoopView, loop: LoopFiles) -> LoopView:
     return view._replace(context=spending.context(loop.state()))
+
+
+def with_retry(view: LoopView, loop: LoopFiles, env: Mapping[str, str]) -> LoopView:
+    """The same with the API error that its session is at, which no hook is told of."""
+    if not view.live:
+        return view
+    known = loop.state().transcripts
+    return view._replace(
+        retrying=masked(retrying.now(transcript_of(view.owner or "", root=view.root, known=known, env=env)))
+    )
 
 
 def with_spending(view: LoopView, loop: LoopFiles, *, now: float) -> LoopView:
@@ -166,6 +189,17 @@ def _tasks(loop: LoopFiles) -> tuple[TaskList, Ledger, Worklist, str]:
     except (ValueError, OSError) as error:
         none, ledger = TaskList(()), loop.load_ledger()
         return none, ledger, survey(none, ledger), str(error)
+
+
+def _uncommitted(loop: LoopFiles, state: LoopState, listed: TaskList, ledger: Ledger) -> list[str]:
+    """What a run was to commit and did not; while somebody is at it that is what has failed once."""
+    terms = loop.record.supervision
+    if terms is None or not terms.branch:
+        return []
+    found = committed.missing(ledger, [task.id for task in listed.tasks])
+    if not found or not (state.live or supervisor.is_held(loop)):
+        return found
+    return [task for task in found if committed.FAULT in ledger.tasks[task]]
 
 
 def _next(work: Worklist, state: LoopState) -> str | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
+from ralphloop.domain import committed
 from ralphloop.domain.limits import duration
 from ralphloop.domain.model import (
     APPROVE,
@@ -21,6 +22,7 @@ from ralphloop.domain.model import (
     FEATURES,
     FINAL,
     LIMIT,
+    LOGIN,
     NEEDS_APPROVAL,
     NEEDS_INPUT,
     OPEN,
@@ -62,6 +64,10 @@ def block(view: LoopView, *, now: float, width: int = WIDTH) -> list[str]:
         lines.append("  the tasks cannot be read: " + _short(view.fault, width))
     if view.detail and view.detail != view.fault:
         lines.append("  why: " + _short(view.detail, width))
+    if view.uncommitted and view.outcome != COMPLETE:
+        lines.append("  " + _short(f"{committed.told(view.uncommitted)} ({view.commit_fault})", width))
+    if view.retrying:
+        lines.append("  now: " + _short(view.retrying, width))
     lines += ["  asks: " + _short(f"{task.id}: {task.question}", width) for task in _asking(view)]
     held = [task.id for task in view.tasks if task.held]
     if held and view.layout == FEATURES:
@@ -138,6 +144,8 @@ def how_to_go_on(view: LoopView, *, now: float) -> str:
     if _waits_for_approval(view):
         typed = f"`{APPROVE[view.layout]} {view.digest}`"
         return f"type {typed} in its session, or run `ralphloop approve {name}` in a terminal of your own."
+    if view.outcome == COMPLETE and view.uncommitted:
+        return f"{view.commit_fault.rstrip('.')}; then `ralphloop run {name}` commits it."
     if view.live or view.outcome in (COMPLETE, CANCELLED):
         return ""
     return _hint(view, now)
@@ -170,6 +178,8 @@ def _waits_for_approval(view: LoopView) -> bool:
 def _hint(view: LoopView, now: float) -> str:
     name = view.name
     again = f"`ralphloop {'run' if view.supervised else 'resume'} {name}`"
+    if view.detail.startswith(LOGIN):
+        return f"log in with `claude /login`, or renew the key; then {again} goes on."
     if view.outcome == NEEDS_INPUT:
         then = again if view.supervised else "send the session any message"
         first = "allow that" if view.detail.startswith(DENIED) else "`ralphloop answer ID TEXT`"

@@ -145,3 +145,11 @@ def test_an_odd_entry_never_fails(odd: dict[str, Any]) -> None:
 )
 def test_only_lines_that_can_show_something_are_parsed(raw: str, wanted: bool) -> None:
     assert is_telling(raw.encode()) is wanted
+
+
+def test_a_retry_of_the_client_shows_its_reason() -> None:
+    error = {"status": 401, "formatted": "401 OAuth token has expired."}
+    entry = {"type": "system", "subtype": "api_error", "error": error, "retryAttempt": 1, "maxRetries": 10}
+    ((kind, (line,)),) = shown(entry)
+    assert kind == "error"
+    assert line == "the login was refused: 401 OAuth token has expired; the client tries again (1 of 10)"

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ralphloop.agents.claude_stream import parse
-from ralphloop.agents.event import Event, Limit, Result
+from ralphloop.agents.event import Event, Limit, Result, Retry
 from unit.domain.cases import each
 
 DATA = Path(__file__).resolve().parents[2] / "data/stream"
@@ -110,3 +110,12 @@ def test_fields_of_another_type_never_raise_and_never_count(name: str) -> None:
                     assert 0 <= found.cost_usd < 1
                     assert 0 <= found.tokens < 10_000
                     assert isinstance(found.text, str)
+
+
+def test_a_retry_says_what_the_service_answered() -> None:
+    first = events("no_key")[0]
+    assert first == Retry(attempt=1, status=401, error="authentication_failed")
+    assert first.refuses_login
+    limited = events("rate_limit")[0]
+    assert isinstance(limited, Retry)
+    assert not limited.refuses_login

@@ -17,6 +17,7 @@ from ralphloop.domain.model import (
     FAILED,
     INTERRUPTED,
     LIMIT,
+    LOGIN,
     NEEDS_INPUT,
     PAUSED,
     RATE_LIMITED,
@@ -113,6 +114,8 @@ def test_a_program_that_nobody_finds_is_left_to_the_shell(tmp_path: Path):
         (BUDGET, "", None, "ralphloop resume with a higher limit"),
         (FAILED, "", None, "repair the list, ralphloop resume"),
         (INTERRUPTED, "", None, "ralphloop resume"),
+        (FAILED, f"{LOGIN}: 401", None, "log in (/login), ralphloop resume"),
+        (INTERRUPTED, f"{LOGIN}: 401", None, "log in (/login), ralphloop resume"),
     ],
 )
 def test_a_loop_that_rests_says_what_the_person_can_do(outcome, detail, resume_at, said):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ralphloop.domain.ledger import Ledger, name_tasks
-from ralphloop.domain.model import OUTCOMES, Limits, LoopState, Task, TaskList
+from ralphloop.domain.model import LOGIN, OUTCOMES, Limits, LoopState, Task, TaskList
 from ralphloop.domain.survey import survey
 from ralphloop.domain.worklist import Worklist
 from ralphloop.engine import announce
@@ -134,3 +134,10 @@ def test_texts_are_bounded() -> None:
     )
     assert (len(told.title), len(told.body)) == (message.TITLE_MAX, message.BODY_MAX)
     assert len(told.facts["detail"]) == message.BODY_MAX
+
+
+def test_a_refused_login_is_told_with_its_cure() -> None:
+    body = said("failed", f"{LOGIN}: 401 no key").body
+    assert "the login was refused: 401 no key." in body
+    cure = "Log in with `claude /login`, or renew the key; "
+    assert body.endswith(cure + "`ralphloop status shop` tells the rest.")

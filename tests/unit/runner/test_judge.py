@@ -13,6 +13,7 @@ from ralphloop.domain.model import (
     FAILED,
     INTERRUPTED,
     LIMIT,
+    LOGIN,
     NEEDS_INPUT,
     PAUSED,
     RATE_LIMITED,
@@ -72,6 +73,7 @@ def verdict(session: Session, *, trouble: Trouble = Trouble(), **state) -> judge
         ({}, Session(Ending(None, None, ""), cut=judge.NO_WORK), END, FAILED),
         ({}, Session(FINE, result(is_error=True, subtype="error_max_budget_usd")), END, BUDGET),
         ({}, api_error(401, "Invalid API key"), END, FAILED),
+        ({}, Session(FINE, cut=judge.LOGIN, said="401 authentication_failed"), END, FAILED),
         ({}, api_error(404, "model: no-such-model"), END, FAILED),
         ({}, api_error(400, "messages.0: bad"), END, FAILED),
         ({}, api_error(429), WAIT, ""),
@@ -168,3 +170,17 @@ def test_when_a_limit_is_lifted_is_read_before_anything_is_masked() -> None:
     hidden = verdict(judge.masked(session, lambda _: "***", now=NOW))
     assert (plain.kind, hidden.kind, hidden.why) == (WAIT, WAIT, "***")
     assert hidden.until == plain.until > NOW + 7000
+
+
+@each(
+    ("session", "why"),
+    [
+        (api_error(401, "no key"), f"{LOGIN}: no key"),
+        (api_error(403, "API Error: 403 no"), f"{LOGIN}: API Error: 403 no"),
+        (Session(FINE, cut=judge.LOGIN, said="401 no"), f"{LOGIN}: 401 no"),
+        (api_error(404, "no such model"), "no such model"),
+    ],
+)
+def test_a_refused_login_is_named_and_counts_nothing(session: Session, why: str) -> None:
+    found = verdict(session)
+    assert (found.why, found.tried) == (why, False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ralphloop.domain.model import LOGIN
 from ralphloop.views import terminal
 from ralphloop.views.snapshot import LoopView, TaskView, in_order
 from unit.domain.cases import each
@@ -157,3 +158,24 @@ def test_active_loops_come_first_then_the_newest() -> None:
         view(id="running", started_at=3.0),
     ]
     assert [found.id for found in in_order(views)] == ["running", "armed", "new", "paused", "old"]
+
+
+@each(
+    ("values", "advice"),
+    [
+        ({}, "`ralphloop resume shop` goes on."),
+        ({"supervised": True}, "`ralphloop run shop` goes on."),
+        ({"state": "paused", "outcome": "interrupted"}, "`ralphloop resume shop` goes on."),
+    ],
+)
+def test_a_refused_login_is_told_with_its_cure(values: dict[str, Any], advice: str) -> None:
+    lines = block(**{"state": "ended", "outcome": "failed", "detail": f"{LOGIN}: 401 no key", **values})
+    assert "  why: the login was refused: 401 no key" in lines
+    assert lines[-1] == f"  log in with `claude /login`, or renew the key; then {advice}"
+    assert not any("repair the list" in line for line in lines)
+
+
+def test_what_the_client_retries_is_told() -> None:
+    assert "  now: 529 overloaded; the client tries again" in block(
+        retrying="529 overloaded; the client tries again"
+    )

@@ -10,11 +10,12 @@ from itertools import count
 from typing import NamedTuple
 
 from ralphloop.agents import activity
-from ralphloop.agents.activity import FAILED, LOOP, Activity
+from ralphloop.agents.activity import ERROR, FAILED, LOOP, Activity
 from ralphloop.agents.transcript_place import transcript_of
 from ralphloop.agents.usage import Context, context_of
 from ralphloop.domain.model import RUNNING, WAITING, LoopState
 from ralphloop.domain.plain import plain
+from ralphloop.engine.transcript import masked
 from ralphloop.store import files, shelf, supervisor
 from ralphloop.store.loop import JOURNAL, JOURNAL_MAX, LoopFiles, iso
 from ralphloop.store.rotation import older
@@ -176,7 +177,7 @@ class Feed:
             return []
         lines = self._transcript.lines()
         self._has_grown = self._has_grown or bool(lines)
-        return [shown for raw in lines for shown in activity.of_line(raw)]
+        return [_without_secrets(shown) for raw in lines for shown in activity.of_line(raw)]
 
     def _transcript_of(self, session: str) -> str:
         known, root = self._state.transcripts, self._loop.record.root
@@ -239,6 +240,11 @@ class Feed:
             model=(holder.model if holder else "") or (self._context.model if self._context else ""),
             activities=tuple(self._ring),
         )
+
+
+def _without_secrets(shown: Activity) -> Activity:
+    """What the service answers to a wrong key may hold the key."""
+    return shown._replace(lines=tuple(map(masked, shown.lines))) if shown.kind == ERROR else shown
 
 
 def _said(holder: Holder | None) -> object:

@@ -1,0 +1,52 @@
+"""What a session waits for after an API error, by the last lines of its transcript."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+from ralphloop.store.loop import iso
+from ralphloop.views import retrying
+from unit.domain.cases import each
+
+NOTICE = "the login was refused: 401 no key; the client tries again (1 of 10)"
+
+
+def retry(age_s: float = 1.0) -> dict[str, Any]:
+    error = {"status": 401, "formatted": "401 no key"}
+    return {
+        "type": "system", "subtype": "api_error", "error": error, "retryAttempt": 1, "maxRetries": 10,
+        "timestamp": iso(time.time() - age_s),
+    }  # fmt: skip
+
+
+SAID = {"type": "assistant", "message": {"content": [{"type": "text", "text": "api_error"}]}}
+ASKED = {"type": "user", "message": {"content": "go on"}}
+OWN = {"type": "last-prompt", "lastPrompt": "user"}
+
+
+@each(
+    ("entries", "told"),
+    [
+        ([ASKED, retry()], NOTICE),
+        ([ASKED, retry(), OWN], NOTICE),
+        ([retry(), SAID], ""),
+        ([retry(), ASKED], ""),
+        ([ASKED, retry(age_s=3600.0)], ""),
+        ([ASKED], ""),
+        ([], ""),
+    ],
+)
+def test_a_retry_is_told_until_something_follows_it(
+    tmp_path: Path, entries: list[dict[str, Any]], told: str
+) -> None:
+    path = tmp_path / "session.jsonl"
+    path.write_text("".join(json.dumps(entry) + "\n" for entry in entries))
+    assert retrying.now(str(path)) == told
+
+
+def test_without_a_transcript_nothing_is_told(tmp_path: Path) -> None:
+    assert retrying.now(str(tmp_path / "none.jsonl")) == ""
+    assert retrying.now("") == ""
