@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 from threading import Thread
@@ -157,10 +157,10 @@ def interrupted(loop: LoopFiles) -> None:
             arming.pause(loop, state, outcome=INTERRUPTED, detail="paused by the person")
 
 
-def closing(loop: LoopFiles) -> Result:
+def closing(loop: LoopFiles, *, env: Mapping[str, str]) -> Result:
     """How a run came out; the exit code says it, too."""
     loop.record, now = loop.shelf.fresh(loop.record), time.time()
-    view = with_spending(view_of(loop), loop, now=now)
+    view = with_spending(view_of(loop), loop, env=env)
     code = exit_code.of(view.state, view.outcome)
     told = list(terminal.block(view, now=now))
     if view.outcome == COMPLETE:

@@ -10,6 +10,7 @@ from ralphloop.agents.presence import agent_in
 from ralphloop.domain.model import BUDGET, LIMIT, LoopState
 from ralphloop.domain.prompt import turns
 from ralphloop.domain.supervision import Supervision
+from ralphloop.engine import spending
 from ralphloop.errors import TakenError, UserError
 from ralphloop.loops import allowance
 from ralphloop.loops.allowance import checked
@@ -87,6 +88,7 @@ def take_up(place: Place, loop: LoopFiles, way: Way) -> None:
         arming.take_up(loop, state, limits=dict(way.limits), anew=anew, supervision=way.supervision)
     except TakenError as error:
         raise _taken(error.record.id, error.record.name) from None
+    spending.settle(loop, state, env=place.env)
     tasks.show_now(loop, state)
 
 

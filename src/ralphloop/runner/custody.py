@@ -75,7 +75,7 @@ class Custody:
             # limits and approvals may have changed
             self.loop.record = self.loop.shelf.fresh(self.loop.record)
             state = self.state()
-            if not self._goes_on(state):
+            if not self._goes_on(state) or self._is_overspent(state):
                 return None
             reading = tasks.read_work(self.loop, state, now=time.time())
             work = reading.work
@@ -93,7 +93,17 @@ class Custody:
             self.loop.journal(
                 "session", session=session, number=number, model=terms.model, task=state.current
             )
+            spending.go_on(self.loop, state)
         return begun
+
+    def _is_overspent(self, state: LoopState) -> bool:
+        """Whether a session that was killed has used up the budget; then the loop ends here."""
+        spent = spending.settle(self.loop, state, env=self.env)
+        outcome, detail = limits.overspent(spent, self.loop.record.limits)
+        if outcome:
+            self._close(state, ENDED, outcome, detail)
+            self.loop.journal("run_end", outcome=outcome, detail=detail)
+        return bool(outcome)
 
     def _goes_on(self, state: LoopState) -> bool:
         """Whether the loop is under way, once a cancel or pause that somebody asked for has been obeyed."""
@@ -172,9 +182,8 @@ class Custody:
             if path and path not in state.transcripts:
                 state.note_transcript(path)
                 loop.save(state)
-            if not path or not loop.record.limits.budgeted:
-                return ""
-            return limits.overspent(spending.count(loop, state, path), loop.record.limits)[1]
+            spent = spending.settle(loop, state, env=self.env)
+            return limits.overspent(spent, loop.record.limits)[1]
 
     def skip(self, task: str) -> bool:
         """The person at the view leaves a task out; False if that cannot be done now, which they see."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from ralphloop.agents.usage import Context
@@ -20,13 +20,13 @@ from ralphloop.domain.model import (
 )
 from ralphloop.domain.survey import survey
 from ralphloop.domain.worklist import Worklist
+from ralphloop.engine import spending as counter
 from ralphloop.evidence import approval
 from ralphloop.store import approvals, pins, supervisor, tasks, waker
 from ralphloop.store.loop import LoopFiles
 from ralphloop.tasklists.registry import own_file
 from ralphloop.views import spending
 from ralphloop.views.figure import Used
-from ralphloop.views.history import history_of, stretches
 from ralphloop.views.spending import Spending
 
 ORPHAN_S = 24 * 3600.0
@@ -143,13 +143,10 @@ def with_context(view: LoopView, loop: LoopFiles) -> LoopView:
     return view._replace(context=spending.context(loop.state()))
 
 
-def with_spending(view: LoopView, loop: LoopFiles, *, now: float) -> LoopView:
+def with_spending(view: LoopView, loop: LoopFiles, *, env: Mapping[str, str]) -> LoopView:
     """The same with tokens and dollars, for which the transcripts are read from end to end."""
     state = loop.state()
-    end = now if state.live else state.seen_at
-    entries = history_of(loop).entries
-    under_way = stretches(entries, begin=state.started_at, end=end)
-    spent = spending.spending_of(state, under_way, entries=entries)
+    spent = spending.spending_of(counter.look(loop, state, env=env))
     return view._replace(spent=spent, limits=spending.used(loop.record.limits, state, spent))
 
 
