@@ -100,11 +100,15 @@ def test_after_kills_at_random_instants_every_message_counts_once(client_home, p
     chance = random.Random(seed)
     count = rounds(8, soak=10)
     words = (*PATIENT, "--max-tokens", "900M")
-    with running(client_home, project(tasks_to_do(count)), spending(chance)) as stage:
+    with running(client_home, project(tasks_to_do(2 * count)), spending(chance)) as stage:
         siege = Siege(stage, seed, words)
         first = chance.randrange(len(BLOWS)) if SOAK else 0
         for place in range(count):
-            if siege.process is None or siege.process.poll() is not None:
+            if siege.process is None:
+                siege.go_on()
+            elif siege.process.poll() is not None:
+                if stage.ending[0] == "ended":
+                    break
                 siege.go_on()
             siege.wait_for_an_instant()
             victims = BLOWS[(first + place) % len(BLOWS)]
@@ -114,8 +118,6 @@ def test_after_kills_at_random_instants_every_message_counts_once(client_home, p
                 check_what_is_told(stage, siege.told())
             else:
                 siege.await_the_end_of(struck)
-            if stage.ending[0] == "ended":
-                break
         if siege.process is not None and siege.process.poll() is None:
             siege.strike([SUPERVISOR], sure=False)
             siege.await_silence()
@@ -176,4 +178,26 @@ def test_dollars_hold_across_kills(client_home, project):
         assert stage.ending == ("ended", "budget")
         assert len(stage.events("session")) == 2
         assert counter(stage)["cost_usd"] == pytest.approx(3.0, abs=0.1)
+        assert counter(stage)["tokens"] == in_transcripts(stage)
+
+
+def test_a_running_session_obeys_a_limit_that_is_raised_meanwhile(client_home, project):
+    """Of time at once; of dollars, which its client was told at its start, in the next session."""
+    free = threading.Event()
+    slow = bash(f"timeout 8 {HANG}; true").using(output_tokens=100_000)
+    dear = text("Much.").using(output_tokens=100_000).held(free)
+    replies = iter([slow, dear])
+    root = project(list_of({"verify": "test -s work/F1"}, model=SONNET))
+    with running(client_home, root, lambda r: next(replies, None) or worker(r)) as stage:
+        process = stage.start("--max-cost", "2", "--max-time", "6s")
+        eventually(lambda: in_transcripts(stage) >= 100_000, deadline_s=60)
+        raised = stage.command("limit", "demo", "--max-cost", "9", "--max-time", "1h")
+        assert raised.code == 0, raised
+        assert "$1.50 of $9.00 (before: $2.00)" in raised.stdout
+        stage.server.wait_for_requests(2)
+        free.set()
+        stdout, stderr = process.communicate(timeout=100)
+        assert process.returncode == 0, (stdout, stderr)
+        assert stage.ending == ("ended", "complete")
+        assert len(stage.events("session")) == 2
         assert counter(stage)["tokens"] == in_transcripts(stage)

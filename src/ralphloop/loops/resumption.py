@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from ralphloop.agents.presence import agent_in
+from ralphloop.domain.limits import overspent, task_overspent
 from ralphloop.domain.model import BUDGET, LIMIT, LoopState
 from ralphloop.domain.prompt import turns
 from ralphloop.domain.supervision import Supervision
@@ -43,6 +44,10 @@ def resume(
     given = checked(limits or {}, endless=endless)
     owner = _owner(place, loop, adopt=adopt, wanted=session)
     told = go_on(place, loop, limits=given, owner=owner)
+    if given:
+        from ralphloop.loops.bounds import line, used_of  # a read model, for nobody else here
+
+        told += [line(row) for row in used_of(place, loop) if row.name in given]
     state = loop.state()
     facts = {"id": loop.record.id, "name": loop.record.name, "state": state.state, "owner": state.owner}
     return Result(facts, tuple(told))
@@ -111,10 +116,11 @@ def _check_limits(limits: Mapping[str, float], place: Place, loop: LoopFiles, *,
 
 
 def _check_budget(limits: Mapping[str, float], loop: LoopFiles, state: LoopState, *, again: str) -> None:
-    """A budget that is used up ends the loop again at its next stop."""
-    if state.outcome != BUDGET:
+    """A budget that is used up ends the loop again at its next stop; the person may have raised it."""
+    if state.outcome != BUDGET or {"tokens", "cost_usd", "task_tokens", "task_cost_usd"} & set(limits):
         return
-    if not {"tokens", "cost_usd", "task_tokens", "task_cost_usd"} & set(limits):
+    spent, most = spending.so_far(loop), loop.record.limits
+    if overspent(spent, most)[0] or task_overspent(spent, state.current, most)[0]:
         raise UserError(
             f"{loop.record.name} has used its budget ({state.detail}); `{again}` "
             "with a higher --max-tokens or --max-cost goes on."

@@ -18,6 +18,7 @@ from ralphloop.domain.model import (
     LAYOUTS,
     PAUSED,
     RATE_LIMITED,
+    Limits,
     LoopState,
     StopEvent,
 )
@@ -45,6 +46,7 @@ class Begun(NamedTuple):
     task: str
     prompt: str
     time_left_s: float
+    limits: Limits  # as they were then
 
 
 class Custody:
@@ -89,7 +91,14 @@ class Custody:
             session, self._first = self._first or str(uuid.uuid4()), ""
             state.current = given[0] if given else state.current
             arming.hand_on(self.loop, state, session=session, terms=terms, batch=given)
-            begun = Begun(session, terms.model, state.current, text, self._time_left_s(state))
+            begun = Begun(
+                session,
+                terms.model,
+                state.current,
+                text,
+                self._time_left_s(state),
+                self.loop.record.limits,
+            )
             self.loop.journal(
                 "session", session=session, number=number, model=terms.model, task=state.current
             )
@@ -128,6 +137,14 @@ class Custody:
         """Waits do not count: the state says since when the loop is running."""
         used = state.elapsed_s + (max(0.0, time.time() - state.seen_at) if state.seen_at else 0.0)
         return max(0.0, self.loop.record.limits.time_s - used)
+
+    def more_time_s(self, begun: Begun) -> float:
+        """How much the person has added since the session began."""
+        return self.loop.shelf.fresh(self.loop.record).limits.time_s - begun.limits.time_s
+
+    def has_more_dollars(self, begun: Begun) -> bool:
+        """Whether the person has added some since the session began: its client knows the old limit only."""
+        return self.loop.record.limits.cost_usd > begun.limits.cost_usd > 0
 
     def ended(
         self, begun: Begun, session: Session, *, number: int, verdict: Verdict, duration_s: float
@@ -177,6 +194,7 @@ class Custody:
         """Count what a session spent, with or without a stop; why the budget is used up, or nothing."""
         loop = self.loop
         with loop.lock():
+            loop.record = loop.shelf.fresh(loop.record)
             state = loop.state()
             path = transcript_of(begun.session, root=loop.record.root, known=state.transcripts, env=self.env)
             if path and path not in state.transcripts:

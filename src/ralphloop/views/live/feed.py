@@ -37,8 +37,8 @@ _FILES = ("loop.json", "ledger.json", "request", "pinned")  # of a loop, out of 
 # journal entries that belong into the stream; the others are in `ralphloop log`
 _SHOWN = {
     "session", "session_end", "handover", "wait", "wake", "commit", "proven", "refused", "restored",
-    "protected", "added", "ask", "answer", "skip", "accept", "approve", "pause", "resume", "cancel",
-    "interrupted", "stop_failure", "commit_refused", "commit_failed", "run_end",
+    "protected", "added", "ask", "answer", "skip", "accept", "approve", "pause", "resume", "limit",
+    "cancel", "interrupted", "stop_failure", "commit_refused", "commit_failed", "run_end",
 }  # fmt: skip
 _BAD = ("refused", "stop_failure", "interrupted", "protected", "commit_refused", "commit_failed")
 
