@@ -49,6 +49,8 @@ def account_of(
     """Each message once, in whatever transcript, up to this moment; `counter` is what was counted so far."""
     said = journal.entries(loop)
     paths = transcripts_of(loop, state, said=said, env=env)
+    if counter is not None:  # the agent may have cleaned the journal away
+        paths = [path for path in counter[0].transcripts if path not in paths] + paths
     end = LAST if state.live else iso(state.seen_at)
     begin = iso(state.started_at) if state.started_at else ""
     return read(paths, journal.parts(said, begin=begin, end=end), since=begin, counter=counter)
@@ -78,7 +80,7 @@ def read(
 
     meter = Meter(exact=True)
     account = Account(paths, _charges(meter, paths, parts, since=since), meter)
-    if counter is not None:
+    if counter is not None and (account.missing or account.spent.tokens < counter[1].tokens):
         before, counted = counter
         counted.include(_sum(_charges(before, paths, parts, since=since)))
         account.keep(counted)

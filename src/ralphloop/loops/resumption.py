@@ -120,7 +120,8 @@ def _check_budget(limits: Mapping[str, float], loop: LoopFiles, state: LoopState
     if state.outcome != BUDGET or {"tokens", "cost_usd", "task_tokens", "task_cost_usd"} & set(limits):
         return
     spent, most = spending.so_far(loop), loop.record.limits
-    if overspent(spent, most)[0] or task_overspent(spent, state.current, most)[0]:
+    is_over = overspent(spent, most)[0] or task_overspent(spent, state.current, most)[0]
+    if is_over or not spent.tokens:  # or nobody knows how much it was
         raise UserError(
             f"{loop.record.name} has used its budget ({state.detail}); `{again}` "
             "with a higher --max-tokens or --max-cost goes on."
