@@ -48,6 +48,14 @@ EXCEPTIONS = {
     ("engine/commits.py", "ralphloop.evidence.commit", "make"): "only when a task waits for its commit",
     ("engine/spending.py", "ralphloop.agents.models", "count"): "only where a budget was set",
     ("engine/spending.py", "ralphloop.agents.usage", "count"): "only where a budget was set",
+    ("engine/spending.py", "ralphloop.agents.usage", "look"): "only once a loop with a budget was taken up",
+    ("engine/account.py", "ralphloop.agents.usage", "read"): "only once a loop with a budget was taken up",
+    ("engine/account.py", "ralphloop.agents.models", "_sum"): "only once a loop with a budget was taken up",
+    (
+        "engine/account.py",
+        "ralphloop.agents.transcript_place",
+        "transcripts_of",
+    ): "only once a loop with a budget was taken up",
     (
         "engine/spending.py",
         "ralphloop.agents.usage",

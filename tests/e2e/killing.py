@@ -64,6 +64,7 @@ class Blow:
 class Siege:
     stage: Running
     seed: int
+    words: Sequence[str] = PATIENT
     blows: list[Blow] = field(default_factory=list)
     process: subprocess.Popen[str] | None = None
 
@@ -71,7 +72,7 @@ class Siege:
         self.chance = random.Random(self.seed)
 
     def start(self) -> None:
-        self.process = self.stage.start(*PATIENT)
+        self.process = self.stage.start(*self.words)
 
     def go_on(self) -> None:
         """`ralphloop run`, for the first time or once more: a dead holder is never in its way."""

@@ -142,10 +142,10 @@ class Running:
 
 @contextlib.contextmanager
 def running(
-    home: ClientHome, root: Path, script: Any, *, env: Mapping[str, str] | None = None
+    home: ClientHome, root: Path, script: Any, *, env: Mapping[str, str] | None = None, subagents: Any = ()
 ) -> Iterator[Running]:
     """A project with a model that answers by this script; nothing of it is left afterwards."""
-    with ModelServer(script, default="Nothing is left to be said.") as server:
+    with ModelServer(script, subagents=subagents, default="Nothing is left to be said.") as server:
         stage = Running(home, root, server, env or {})
         try:
             yield stage

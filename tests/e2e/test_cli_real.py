@@ -24,6 +24,7 @@ CALLS = {
     "watch": ["watch", "shop", "--once"],
     "pause": ["pause", "shop"],
     "resume": ["resume", "shop", "--max-iterations", "60"],
+    "limit": ["limit", "shop", "--max-iterations", "60", "--json"],
     "cancel": ["cancel", "shop"],
     "done": ["done", "F2"],
     "verify": ["verify", "F2", "--json"],

@@ -11,16 +11,18 @@ NAME_MAX = 255  # bytes that a file system takes
 
 
 def transcript_of(session: str, *, root: str, known: Iterable[str], env: Mapping[str, str]) -> str:
-    """The transcript of a session in this project, `known` or found; empty while there is none."""
+    """The transcript of a session in this project, `known`, beside one of those, or found elsewhere; empty
+    while there is none."""
     name = session + ".jsonl"
     if not _is_file_name(session, name):
         return ""
-    for path in map(os.path.expanduser, reversed(list(known))):
+    others = [os.path.expanduser(path) for path in reversed(list(known))]
+    for path in others:
         if os.path.basename(path) == name:
             return path
     base = os.path.join(config_folder(env), "projects")
     usual = "".join(ch if ch.isalnum() and ch.isascii() else "-" for ch in root)
-    for folder in (usual, *_names(base)):
+    for folder in (*dict.fromkeys(map(os.path.dirname, others)), usual, *_names(base)):
         path = os.path.join(base, folder, name)
         if os.path.isfile(path):
             return path

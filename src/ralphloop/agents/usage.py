@@ -74,13 +74,15 @@ class Charge(_Charge):
 class Meter:
     """Counts each message once, whatever file, line or call it is met in.
 
-    It remembers the last messages only, and the time of the youngest that it forgot: in a file that is
-    looked at for the first time or again from its beginning, what is not younger has been counted.
+    Unless it is `exact`, it remembers the last messages only, and the time of the youngest that it forgot: in
+    a file that is looked at for the first time or again from its beginning, what is not younger has been
+    counted. What is kept of it is never more than that.
     """
 
-    __slots__ = ("_files", "_forgotten", "_seen")
+    __slots__ = ("_exact", "_files", "_forgotten", "_seen")
 
-    def __init__(self) -> None:
+    def __init__(self, *, exact: bool = False) -> None:
+        self._exact = exact
         self._files: dict[str, dict[str, list[int]]] = {}  # transcript -> file -> offset, inode
         self._seen: dict[str, list[Any]] = {}  # message -> its time and five counts
         self._forgotten = ""
@@ -98,9 +100,8 @@ class Meter:
             for whole, end, is_new in _new_lines(path, places.get(name), begin if not name else 0):
                 places[name] = end
                 charges += self._charges(whole, since, forgotten if is_new else "")
-        self._forget()
-        while len(self._files) > SESSIONS_KEPT:
-            del self._files[next(iter(self._files))]
+        if not self._exact:
+            self._forget()
         return charges
 
     def _charges(self, whole: bytes, since: str, counted_until: str) -> Iterator[Charge]:
@@ -125,16 +126,24 @@ class Meter:
         most = list(map(max, counts, before))
         if identity and any(most):
             self._seen[identity] = [known[0], *most]
-            if len(self._seen) > IDS_MAX:
+            if len(self._seen) > IDS_MAX and not self._exact:
                 self._forget()
         return list(map(int.__sub__, most, before))
 
     def _forget(self) -> None:
         for identity in list(self._seen)[:-IDS_KEPT]:
             self._forgotten = max(self._forgotten, self._seen.pop(identity)[0])
+        while len(self._files) > SESSIONS_KEPT:
+            del self._files[next(iter(self._files))]
 
     def to_json(self) -> dict[str, Any]:
+        self._forget()
         return {"files": self._files, "seen": self._seen, "forgotten": self._forgotten}
+
+    @property
+    def transcripts(self) -> list[str]:
+        """Those that were looked at, as far as is remembered."""
+        return list(self._files)
 
     @classmethod
     def from_json(cls, kept: Any) -> Meter:

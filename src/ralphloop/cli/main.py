@@ -32,6 +32,7 @@ COMMANDS = {
     "watch": ("ralphloop.cli.watch", "look at a loop while it works"),
     "pause": ("ralphloop.cli.pause", "let the agent stop until you resume"),
     "resume": ("ralphloop.cli.resume", "go on with a paused or ended loop"),
+    "limit": ("ralphloop.cli.limit", "show a loop's limits and what is used of them, or change some"),
     "cancel": ("ralphloop.cli.cancel", "end a loop for good"),
     "done": ("ralphloop.cli.done", "claim that a task is done"),
     "verify": ("ralphloop.cli.verify", "run a task's checks by hand"),

@@ -74,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
         return _drive(args, driven)
     except KeyboardInterrupt:  # before the view is there to obey it
         drive.interrupted(driven.loop)
-        return show(drive.closing(driven.loop), as_json=args.json)
+        return show(drive.closing(driven.loop, env=driven.place.env), as_json=args.json)
 
 
 def _wish(args: argparse.Namespace) -> loops.RunWish:
@@ -122,4 +122,4 @@ def _drive(args: argparse.Namespace, driven: drive.Driven) -> int:
     elif driver.wait():
         again = f"`ralphloop run {loop.record.name}` goes on"
         complain(f"the supervisor broke off; {loop.path(LOG)} says why. {again}.")
-    return show(drive.closing(looked_at), as_json=args.json)
+    return show(drive.closing(looked_at, env=driven.place.env), as_json=args.json)

@@ -32,6 +32,32 @@ class Spent:
         # models without a known price: their tokens count, their dollars are unknown
         self.unpriced: list[str] = []
 
+    def add(self, task: str, *, tokens: int, cost_usd: Optional[float], model: str = "") -> None:
+        """Without a price, `cost_usd` is None."""
+        self.tokens += tokens
+        self.task_tokens[task] = self.task_tokens.get(task, 0) + tokens
+        if cost_usd is None:
+            self.unpriced = self.unpriced if model in self.unpriced else [*self.unpriced, model]
+            return
+        self.cost_usd += cost_usd
+        self.task_cost_usd[task] = self.task_cost_usd.get(task, 0.0) + cost_usd
+
+    def include(self, other: Spent) -> None:
+        for task, tokens in other.task_tokens.items():
+            self.add(task, tokens=tokens, cost_usd=other.task_cost_usd.get(task, 0.0))
+        self.unpriced = [*self.unpriced, *(name for name in other.unpriced if name not in self.unpriced)]
+
+    def beyond(self, other: Spent) -> Spent:
+        """What this has more than the other, if it has more in all."""
+        more = Spent()
+        tokens, cost_usd = self.tokens - other.tokens, self.cost_usd - other.cost_usd
+        for task in self.task_tokens if tokens > 0 else ():
+            most = max(0, self.task_tokens[task] - other.task_tokens.get(task, 0))
+            usd = max(0.0, self.task_cost_usd.get(task, 0.0) - other.task_cost_usd.get(task, 0.0))
+            more.add(task, tokens=min(tokens, most), cost_usd=min(max(0.0, cost_usd), usd))
+            tokens, cost_usd = tokens - min(tokens, most), cost_usd - min(max(0.0, cost_usd), usd)
+        return more
+
 
 def iteration_limit(total: int, explicit: Iterable[Optional[int]] = ()) -> int:
     """The lowest explicit value, else three per task and at least 15."""

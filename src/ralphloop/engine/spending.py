@@ -1,4 +1,4 @@
-"""Tokens and dollars of a loop that has a budget, counted on from stop to stop."""
+"""The counter of a loop's tokens and dollars, which its limits obey: counted on from stop to stop."""
 
 from __future__ import annotations
 
@@ -6,31 +6,59 @@ from ralphloop import system as os
 from ralphloop.domain import jsontext
 from ralphloop.domain.limits import Spent
 from ralphloop.store import files
+from ralphloop.store.loop import iso
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Optional
+    from typing import Any, Mapping, Optional
 
     from ralphloop.domain.model import LoopState
+    from ralphloop.engine.account import Account
     from ralphloop.store.loop import LoopFiles
 
 WINDOW = 200_000  # of a model that nobody knows
 
 
-def count(loop: LoopFiles, state: LoopState, transcript: str) -> Spent:
-    """All that was spent so far; what is new belongs to the task that was handed out last."""
+def count(loop: LoopFiles, state: LoopState, transcript: str, *, env: Mapping[str, str]) -> Spent:
+    """All that was spent until this stop; what is new belongs to the task that was handed out last. Of a turn
+    while the loop rests nobody knows yet whether it is the loop's, so it is not written down."""
     from ralphloop.agents.models import cost_usd
     from ralphloop.agents.usage import Meter
 
     known = _load(loop)
+    if state.live and state.since > str(known.get("since", iso(state.started_at))):
+        state.note_transcript(transcript)
+        return settle(loop, state, env=env)
     meter, spent = Meter.from_json(known.get("meter")), _spent(known)
     for charge in meter.read(transcript, since=state.since):
-        _add(spent, state.current, tokens=charge.tokens, cost=cost_usd(charge), model=charge.model)
-    if loop.writes:
-        data = {"meter": meter.to_json(), "spent": {name: getattr(spent, name) for name in Spent.__slots__}}
-        files.make_folder(loop.kept)
-        files.write_text(_place(loop), jsontext.render(data) + "\n")
+        spent.add(state.current, tokens=charge.tokens, cost_usd=cost_usd(charge), model=charge.model)
+    if state.live:
+        _save(loop, state, meter.to_json(), spent)
     return spent
+
+
+def settle(loop: LoopFiles, state: LoopState, *, env: Mapping[str, str]) -> Spent:
+    """Count anew what all sessions of the loop spent, stopped or killed; whenever it is taken up, because no
+    stop looks further back than that."""
+    account = look(loop, state, env=env)
+    _save(loop, state, account.meter.to_json(), account.spent)
+    return account.spent
+
+
+def go_on(loop: LoopFiles, state: LoopState) -> None:
+    """What was settled a moment ago holds for the session that begins now."""
+    known = _load(loop)
+    _save(loop, state, known.get("meter"), _spent(known))
+
+
+def look(loop: LoopFiles, state: LoopState, *, env: Mapping[str, str]) -> Account:
+    """The same, and nothing is written."""
+    from ralphloop.agents.usage import Meter
+    from ralphloop.engine.account import account_of
+
+    known = _load(loop)
+    counter = (Meter.from_json(known.get("meter")), _spent(known)) if known else None
+    return account_of(loop, state, env=env, counter=counter)
 
 
 def so_far(loop: LoopFiles) -> Spent:
@@ -46,18 +74,17 @@ def fullness(transcript: str) -> Optional[float]:
     return None if seen is None else seen.tokens / (seen.window or WINDOW)
 
 
-def _add(spent: Spent, task: str, *, tokens: int, cost: Any, model: str) -> None:
-    spent.tokens += tokens
-    spent.task_tokens[task] = spent.task_tokens.get(task, 0) + tokens
-    if cost is None:
-        spent.unpriced = spent.unpriced if model in spent.unpriced else [*spent.unpriced, model]
-        return
-    spent.cost_usd += cost
-    spent.task_cost_usd[task] = spent.task_cost_usd.get(task, 0.0) + cost
-
-
 def _place(loop: LoopFiles) -> str:
     return os.path.join(loop.kept, "usage.json")
+
+
+def _save(loop: LoopFiles, state: LoopState, meter: Any, spent: Spent) -> None:
+    if not loop.writes:
+        return
+    counted = {name: getattr(spent, name) for name in Spent.__slots__}
+    files.make_folder(loop.kept)
+    text = jsontext.render({"meter": meter, "spent": counted, "since": state.since})
+    files.write_text(_place(loop), text + "\n")
 
 
 def _load(loop: LoopFiles) -> dict[str, Any]:

@@ -252,7 +252,7 @@ class Stop:
         if self._spent is None and self.loop.record.limits.budgeted:
             from ralphloop.engine.spending import count
 
-            self._spent = count(self.loop, state, self.event.transcript)
+            self._spent = count(self.loop, state, self.event.transcript, env=self.call.env)
         return self._spent
 
     def _fullness(self) -> Optional[float]:

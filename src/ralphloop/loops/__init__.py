@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from ralphloop.loops.bounds import limit as limit
     from ralphloop.loops.chronicle import report as report
     from ralphloop.loops.consent import Approval as Approval
     from ralphloop.loops.consent import approve as approve
@@ -88,6 +89,7 @@ _HOMES = {
     "RunWish": "run_terms",
     "Wish": "outset",
     "resume": "resumption",
+    "limit": "bounds",
     "approve": "consent",
     "waiting_change": "consent",
     "Approval": "consent",

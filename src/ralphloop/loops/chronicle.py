@@ -28,7 +28,7 @@ def report(place: Place, name: str | None = None, *, shape: str = "md", output: 
         raise UserError(f"a report cannot be {shape}; it can be: {', '.join(SHAPES)}.")
     if output is not None:
         require_person(place.env, "a file of your choice")
-    found = report_of(pick(place, name), now=time.time())
+    found = report_of(pick(place, name), now=time.time(), env=place.env)
     code = exit_code.of(found.view.state, found.view.outcome, uncommitted=bool(found.view.uncommitted))
     facts = {"exit_code": code, **to_json(found)}
     text = _rendered(found, shape, facts)

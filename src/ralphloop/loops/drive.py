@@ -195,7 +195,7 @@ def concluded(place: Place, name: str | None = None) -> Result | None:
     _conclude(over, cwd=tree.folder_for(source.root, place.cwd), env=place.env)
     if not is_done(source):
         return None
-    facts, told, code = closing(over)
+    facts, told, code = closing(over, env=place.env)
     own = os.path.relpath(own_file(source), place.cwd)
     more = f"  Nothing is left to do: add a task to {own}, and `run` begins a new loop."
     return Result(facts, told if code else (*told, more), code)
@@ -229,10 +229,10 @@ def _say_last(loop: LoopFiles, *, env: Mapping[str, str], pid: int) -> None:
     supervisor.say(loop, said)
 
 
-def closing(loop: LoopFiles) -> Result:
+def closing(loop: LoopFiles, *, env: Mapping[str, str]) -> Result:
     """How a run came out; the exit code says it, too."""
     loop.record, now = loop.shelf.fresh(loop.record), time.time()
-    view = with_spending(view_of(loop), loop, now=now)
+    view = with_spending(view_of(loop), loop, env=env)
     code = exit_code.of(view.state, view.outcome, uncommitted=bool(view.uncommitted))
     told = list(terminal.block(view, now=now))
     if view.outcome == COMPLETE:

@@ -48,14 +48,14 @@ def overview(place: Place, name: str | None = None) -> Overview:
     """One loop, or all that can be seen from here, live ones first."""
     now = time.time()
     if name is not None:
-        return Overview(_views(place, [pick(place, name)], now), [], now)
-    views = _views(place, place.loops(*UNDER_WAY, shelf.ENDED), now)
+        return Overview(_views([pick(place, name)], place), [], now)
+    views = _views(place.loops(*UNDER_WAY, shelf.ENDED), place)
     return Overview(views, _unowned(place, views), now)
 
 
 def state(place: Place, name: str | None = None) -> LoopView:
     """How one loop stands: its state, its tasks, what it spent."""
-    return _views(place, [pick(place, name)], time.time())[0]
+    return _views([pick(place, name)], place)[0]
 
 
 def journal(
@@ -94,11 +94,11 @@ def _parsed(lines: Iterator[str]) -> Iterator[dict[str, Any]]:
             continue
 
 
-def _views(place: Place, loops: list[LoopFiles], now: float) -> list[LoopView]:
+def _views(loops: list[LoopFiles], place: Place) -> list[LoopView]:
     """What one loop spent takes a look through its transcripts; of several only the live ones' last lines."""
     if len(loops) == 1:
         view = with_retry(view_of(loops[0]), loops[0], place.env)
-        return [with_context(with_spending(view, loops[0], now=now), loops[0])]
+        return [with_context(with_spending(view, loops[0], env=place.env), loops[0])]
     found = [(with_retry(view_of(loop), loop, place.env), loop) for loop in loops]
     return in_order(with_context(view, loop) if view.live else view for view, loop in found)
 

@@ -7,9 +7,11 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from ralphloop.agents.presence import agent_in
+from ralphloop.domain.limits import overspent, task_overspent
 from ralphloop.domain.model import BUDGET, LIMIT, LoopState
 from ralphloop.domain.prompt import turns
 from ralphloop.domain.supervision import Supervision
+from ralphloop.engine import spending
 from ralphloop.errors import TakenError, UserError
 from ralphloop.loops import allowance
 from ralphloop.loops.allowance import checked
@@ -42,6 +44,10 @@ def resume(
     given = checked(limits or {}, endless=endless)
     owner = _owner(place, loop, adopt=adopt, wanted=session)
     told = go_on(place, loop, limits=given, owner=owner)
+    if given:
+        from ralphloop.loops.bounds import line, used_of  # a read model, for nobody else here
+
+        told += [line(row) for row in used_of(place, loop) if row.name in given]
     state = loop.state()
     facts = {"id": loop.record.id, "name": loop.record.name, "state": state.state, "owner": state.owner}
     return Result(facts, tuple(told))
@@ -87,6 +93,7 @@ def take_up(place: Place, loop: LoopFiles, way: Way) -> None:
         arming.take_up(loop, state, limits=dict(way.limits), anew=anew, supervision=way.supervision)
     except TakenError as error:
         raise _taken(error.record.id, error.record.name) from None
+    spending.settle(loop, state, env=place.env)
     tasks.show_now(loop, state)
 
 
@@ -109,10 +116,12 @@ def _check_limits(limits: Mapping[str, float], place: Place, loop: LoopFiles, *,
 
 
 def _check_budget(limits: Mapping[str, float], loop: LoopFiles, state: LoopState, *, again: str) -> None:
-    """A budget that is used up ends the loop again at its next stop."""
-    if state.outcome != BUDGET:
+    """A budget that is used up ends the loop again at its next stop; the person may have raised it."""
+    if state.outcome != BUDGET or {"tokens", "cost_usd", "task_tokens", "task_cost_usd"} & set(limits):
         return
-    if not {"tokens", "cost_usd", "task_tokens", "task_cost_usd"} & set(limits):
+    spent, most = spending.so_far(loop), loop.record.limits
+    is_over = overspent(spent, most)[0] or task_overspent(spent, state.current, most)[0]
+    if is_over or not spent.tokens:  # or nobody knows how much it was
         raise UserError(
             f"{loop.record.name} has used its budget ({state.detail}); `{again}` "
             "with a higher --max-tokens or --max-cost goes on."

@@ -18,6 +18,7 @@ from ralphloop.domain.model import (
     LAYOUTS,
     PAUSED,
     RATE_LIMITED,
+    Limits,
     LoopState,
     StopEvent,
 )
@@ -45,6 +46,7 @@ class Begun(NamedTuple):
     task: str
     prompt: str
     time_left_s: float
+    limits: Limits  # as they were then
 
 
 class Custody:
@@ -75,7 +77,7 @@ class Custody:
             # limits and approvals may have changed
             self.loop.record = self.loop.shelf.fresh(self.loop.record)
             state = self.state()
-            if not self._goes_on(state):
+            if not self._goes_on(state) or self._is_overspent(state):
                 return None
             reading = tasks.read_work(self.loop, state, now=time.time())
             work = reading.work
@@ -89,11 +91,28 @@ class Custody:
             session, self._first = self._first or str(uuid.uuid4()), ""
             state.current = given[0] if given else state.current
             arming.hand_on(self.loop, state, session=session, terms=terms, batch=given)
-            begun = Begun(session, terms.model, state.current, text, self._time_left_s(state))
+            begun = Begun(
+                session,
+                terms.model,
+                state.current,
+                text,
+                self._time_left_s(state),
+                self.loop.record.limits,
+            )
             self.loop.journal(
                 "session", session=session, number=number, model=terms.model, task=state.current
             )
+            spending.go_on(self.loop, state)
         return begun
+
+    def _is_overspent(self, state: LoopState) -> bool:
+        """Whether a session that was killed has used up the budget; then the loop ends here."""
+        spent = spending.settle(self.loop, state, env=self.env)
+        outcome, detail = limits.overspent(spent, self.loop.record.limits)
+        if outcome:
+            self._close(state, ENDED, outcome, detail)
+            self.loop.journal("run_end", outcome=outcome, detail=detail)
+        return bool(outcome)
 
     def _goes_on(self, state: LoopState) -> bool:
         """Whether the loop is under way, once a cancel or pause that somebody asked for has been obeyed."""
@@ -118,6 +137,14 @@ class Custody:
         """Waits do not count: the state says since when the loop is running."""
         used = state.elapsed_s + (max(0.0, time.time() - state.seen_at) if state.seen_at else 0.0)
         return max(0.0, self.loop.record.limits.time_s - used)
+
+    def more_time_s(self, begun: Begun) -> float:
+        """How much the person has added since the session began."""
+        return self.loop.shelf.fresh(self.loop.record).limits.time_s - begun.limits.time_s
+
+    def has_more_dollars(self, begun: Begun) -> bool:
+        """Whether the person has added some since the session began: its client knows the old limit only."""
+        return self.loop.record.limits.cost_usd > begun.limits.cost_usd > 0
 
     def ended(
         self, begun: Begun, session: Session, *, number: int, verdict: Verdict, duration_s: float
@@ -168,14 +195,14 @@ class Custody:
         """Count what a session spent, with or without a stop; why the budget is used up, or nothing."""
         loop = self.loop
         with loop.lock():
+            loop.record = loop.shelf.fresh(loop.record)
             state = loop.state()
             path = transcript_of(begun.session, root=loop.record.root, known=state.transcripts, env=self.env)
             if path and path not in state.transcripts:
                 state.note_transcript(path)
                 loop.save(state)
-            if not path or not loop.record.limits.budgeted:
-                return ""
-            return limits.overspent(spending.count(loop, state, path), loop.record.limits)[1]
+            spent = spending.settle(loop, state, env=self.env)
+            return limits.overspent(spent, loop.record.limits)[1]
 
     def skip(self, task: str) -> bool:
         """The person at the view leaves a task out; False if that cannot be done now, which they see."""

@@ -33,6 +33,7 @@ class Watched(NamedTuple):
     is_cancelled: Callable[[], bool]  # by somebody at another terminal
     pause: Callable[[], None]
     skip: Callable[[], bool]  # leave the task at hand out; False if that cannot be done now
+    more_time_s: Callable[[], float]  # what the person has added to it since it began
 
 
 class Drive:
@@ -43,6 +44,7 @@ class Drive:
         self._control = control_
         self._idle = Deadline(idle_s)
         self._time = Deadline(time_left_s)
+        self._added_s = 0.0
         self._glance = Deadline(control.STEP_S)  # at the loop's state, however much the client says
         self._ladder: Ladder | None = None
         self._last = Deadline(DEAF_S)  # since the last word that can be said
@@ -114,7 +116,10 @@ class Drive:
         elif self._idle.is_over():
             self._end(judge.IDLE)
         elif self._time.is_over():
-            self._end(judge.TIME)
+            more_s = watched.more_time_s()
+            self._time, self._added_s = Deadline(more_s - self._added_s), more_s
+            if self._time.is_over():
+                self._end(judge.TIME)
         elif self._glance.is_over():
             self._glance.reset()
             if watched.is_cancelled():

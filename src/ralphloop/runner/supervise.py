@@ -106,7 +106,10 @@ class Supervisor:
             verdict=verdict,
             duration_s=time.monotonic() - began,
         )
-        return self._within_limits(verdict, self._custody.account(begun))
+        overspent = self._custody.account(begun)
+        if verdict.outcome == BUDGET and not overspent and self._custody.has_more_dollars(begun):
+            verdict = Verdict(judge.NEXT, "the person raised the limit of dollars")
+        return self._within_limits(verdict, overspent)
 
     def _within_limits(self, verdict: Verdict, overspent: str) -> Verdict:
         """What the hook would have noticed at a stop that never came."""
@@ -148,6 +151,7 @@ class Supervisor:
                 is_cancelled=lambda: self._custody.state().outcome == CANCELLED,
                 pause=self._custody.ask_to_pause,
                 skip=lambda: self._custody.skip(self._custody.state().current),
+                more_time_s=partial(self._custody.more_time_s, begun),
             )
         )
 

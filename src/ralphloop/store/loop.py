@@ -133,6 +133,8 @@ class LoopFiles:
             return
         try:
             with self.shelf.lock():
+                # the person may have changed them since this stop or session began
+                self.record.limits = self.shelf.fresh(self.record).limits
                 self.shelf.put(self.record, shelf.ENDED)
         except errors.BusyError:
             return  # it has ended all the same; whoever wants its list or its session next moves its record

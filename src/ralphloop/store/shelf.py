@@ -179,6 +179,12 @@ class Shelf:
             os.rename(old, place)
         files.write_text(place, jsontext.render(record.to_json()) + "\n", durable=True)
 
+    def rewrite(self, record: Record) -> None:
+        """Write the record anew where it is. Call it under the lock."""
+        place = self._find(record)
+        if place:
+            files.write_text(place, jsontext.render(record.to_json()) + "\n", durable=True)
+
     def _place(self, record: Record, kind: str) -> str:
         name = file_name(record.session or "") if kind == OWNED else record.id
         return os.path.join(self.folder, kind, name + ".json")

@@ -10,6 +10,7 @@ from ralphloop.domain import jsontext
 from ralphloop.domain.continuing import PROMISE
 from ralphloop.domain.ledger import Ledger
 from ralphloop.domain.model import PROVEN
+from ralphloop.engine.spending import look
 from ralphloop.store import files
 from ralphloop.store.loop import LoopFiles
 from ralphloop.views import history
@@ -17,7 +18,7 @@ from ralphloop.views.figure import Used
 from ralphloop.views.history import Entry, Stretch
 from ralphloop.views.proof import Check, Checked, FinalRun, checked, final_run
 from ralphloop.views.snapshot import LoopView, TaskView, view_of
-from ralphloop.views.spending import Share, Spending, spending_of, transcripts_of, used
+from ralphloop.views.spending import Share, Spending, spending_of, used
 
 UNKNOWN = "unknown"  # the state of a task that the journal names and the list does not
 # what a stop's entry says it refused, besides tasks
@@ -94,12 +95,13 @@ class Report(NamedTuple):
         return history.of_kind(self.entries, event)
 
 
-def report_of(loop: LoopFiles, *, now: float) -> Report:
+def report_of(loop: LoopFiles, *, now: float, env: Mapping[str, str]) -> Report:
     view, state, ledger = view_of(loop), loop.state(), loop.load_ledger()
     said, proofs = history.history_of(loop), checked(loop)
     end = now if state.live else state.seen_at
     parts = history.stretches(said.entries, begin=state.started_at, end=end)
-    spending = spending_of(state, parts, entries=said.entries)
+    account = look(loop, state, env=env)
+    spending = spending_of(account)
     refused = tuple(_refused(said.entries))
     work = [part for part in parts if not part.rests]
     rested = None if state.live else history.rested_at(said.entries) or state.seen_at or None
@@ -124,7 +126,7 @@ def report_of(loop: LoopFiles, *, now: float) -> Report:
             *said.faults,
             *proofs.faults,
             *_unproven(ledger, proofs),
-            *_uncounted(history.sessions(said.entries), transcripts_of(state, said.entries)),
+            *_uncounted(history.sessions(said.entries), account.paths),
         ),
     )
 

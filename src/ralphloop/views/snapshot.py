@@ -23,6 +23,7 @@ from ralphloop.domain.model import (
 )
 from ralphloop.domain.survey import survey
 from ralphloop.domain.worklist import Worklist
+from ralphloop.engine import spending as counter
 from ralphloop.engine.transcript import masked
 from ralphloop.evidence import approval
 from ralphloop.store import approvals, pins, supervisor, tasks, waker
@@ -30,7 +31,6 @@ from ralphloop.store.loop import LoopFiles
 from ralphloop.tasklists.registry import own_file
 from ralphloop.views import retrying, spending
 from ralphloop.views.figure import Used
-from ralphloop.views.history import history_of, stretches
 from ralphloop.views.spending import Spending
 
 ORPHAN_S = 24 * 3600.0
@@ -173,13 +173,10 @@ def with_retry(view: LoopView, loop: LoopFiles, env: Mapping[str, str]) -> LoopV
     )
 
 
-def with_spending(view: LoopView, loop: LoopFiles, *, now: float) -> LoopView:
+def with_spending(view: LoopView, loop: LoopFiles, *, env: Mapping[str, str]) -> LoopView:
     """The same with tokens and dollars, for which the transcripts are read from end to end."""
     state = loop.state()
-    end = now if state.live else state.seen_at
-    entries = history_of(loop).entries
-    under_way = stretches(entries, begin=state.started_at, end=end)
-    spent = spending.spending_of(state, under_way, entries=entries)
+    spent = spending.spending_of(counter.look(loop, state, env=env))
     return view._replace(spent=spent, limits=spending.used(loop.record.limits, state, spent))
 
 

@@ -2,33 +2,31 @@
 
 from __future__ import annotations
 
-import os
-from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from ralphloop.agents import models
-from ralphloop.agents.usage import Charge, Context, Meter, context_of
+from ralphloop.agents.usage import Charge, Context, context_of
 from ralphloop.domain.model import Limits, LoopState
-from ralphloop.store.loop import iso
+from ralphloop.engine.account import Account
 from ralphloop.views import figure
 from ralphloop.views.figure import Used
-from ralphloop.views.history import Entry, Stretch, of_kind, text
 
 
 class Share:
     """What one task, or one model, used."""
 
-    __slots__ = ("cache_read", "cache_write", "input", "known_usd", "output", "unpriced")
+    __slots__ = ("cache_read", "cache_write", "input", "known_usd", "lost", "output", "unpriced")
 
     def __init__(self) -> None:
         self.input = self.output = self.cache_write = self.cache_read = 0
+        self.lost = 0  # of transcripts that are gone: only their sum was kept
         self.known_usd = 0.0
         self.unpriced = 0  # tokens of models whose price is not known
 
     @property
     def tokens(self) -> int:
-        return self.input + self.output + self.cache_write + self.cache_read
+        return self.input + self.output + self.cache_write + self.cache_read + self.lost
 
     @property
     def cost_usd(self) -> float | None:
@@ -42,6 +40,10 @@ class Share:
         self.cache_read += charge.cache_read
         self.known_usd += cost_usd or 0.0
         self.unpriced += charge.tokens if cost_usd is None else 0
+
+    def add_lost(self, tokens: int, cost_usd: float) -> None:
+        self.lost += tokens
+        self.known_usd += cost_usd
 
     def to_json(self) -> dict[str, Any]:
         kinds = {name: getattr(self, name) for name in ("input", "output", "cache_write", "cache_read")}
@@ -72,52 +74,17 @@ def _rounded(amount: float | None) -> float | None:
     return None if amount is None else round(amount, 6)
 
 
-def transcripts_of(state: LoopState, entries: Iterable[Entry]) -> list[str]:
-    """The last few, which the state names, and those of a supervisor's older sessions, which lie beside."""
-    known = [os.path.expanduser(path) for path in state.transcripts]
-    folder = os.path.dirname(known[-1]) if known else ""
-    driven = [text(entry, "session") for entry in of_kind(entries, "session")] if folder else []
-    beside = [os.path.join(folder, f"{session}.jsonl") for session in driven]
-    return [path for path in dict.fromkeys(beside) if path not in known and os.path.isfile(path)] + known
-
-
-def spending_of(state: LoopState, under_way: Sequence[Stretch], *, entries: Iterable[Entry] = ()) -> Spending:
-    """Count what was used while the loop was under way; each charge belongs to the task at hand then."""
-    paths = transcripts_of(state, entries)
-    missing = [path for path in paths if not os.path.isfile(path)]
-    spending = Spending(Share(), {}, {}, (), tuple(missing), len(missing) < len(paths), models.as_of())
-    begins = [iso(part.begin) for part in under_way]
-    unpriced: dict[str, None] = {}
-    for charge in _charges(paths, since=iso(state.started_at)):
-        task = _at_hand(charge.at, under_way, begins)
-        if task is None:
-            continue
-        cost = models.cost_usd(charge)
-        if cost is None:
-            unpriced[charge.model] = None
+def spending_of(account: Account) -> Spending:
+    """What was used while the loop was under way; each charge belongs to the task at hand then."""
+    spending = Spending(Share(), {}, {}, (), tuple(account.missing), account.known, models.as_of())
+    for charge, task in account.charges:
         for share in _shares(spending, charge.model, task):
-            share.add(charge, cost)
-    return spending._replace(unpriced=tuple(unpriced))
-
-
-def _charges(paths: Sequence[str], *, since: str) -> list[Charge]:
-    """Each message once. A session that goes on under another id repeats the older one's lines, and a meter
-    that had read the older one to its end would take what is not younger for counted: so one meter each,
-    and what is equal to the millisecond is the same."""
-    found: list[Charge] = []
-    before: set[Charge] = set()
-    for path in paths:
-        found += [charge for charge in Meter().read(path, since=since) if charge not in before]
-        before.update(found)
-    return found
-
-
-def _at_hand(stamp: str, under_way: Sequence[Stretch], begins: list[str]) -> str | None:
-    """The task at that moment; None if the loop was not under way then."""
-    if not stamp or not under_way:
-        return ""
-    place = bisect_right(begins, stamp) - 1
-    return under_way[place].task if place >= 0 and stamp <= iso(under_way[place].end) else None
+            share.add(charge, models.cost_usd(charge))
+    lost = account.lost
+    for task, tokens in lost.task_tokens.items():
+        for share in (spending.total, spending.by_task.setdefault(task, Share())):
+            share.add_lost(tokens, lost.task_cost_usd.get(task, 0.0))
+    return spending._replace(unpriced=tuple(account.spent.unpriced))
 
 
 def _shares(spending: Spending, model: str, task: str) -> tuple[Share, Share, Share]:

@@ -50,7 +50,8 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> LoopProject:
 
 
 def report(project: LoopProject) -> Report:
-    return report_of(project.the_loop(), now=project.the_loop().load().seen_at + 60)  # type: ignore[union-attr]
+    now = project.the_loop().load().seen_at + 60  # type: ignore[union-attr]
+    return report_of(project.the_loop(), now=now, env=project.env())
 
 
 @pytest.fixture(scope="module")
@@ -220,7 +221,7 @@ def test_a_lost_state_is_named(damaged: LoopProject) -> None:
     loop = damaged.the_loop()
     damaged.kept("loop.json").write_text("")
     (damaged.run_folder / "loop.json").write_text("")
-    found = report_of(loop, now=2e9)
+    found = report_of(loop, now=2e9, env={})
     assert found.outcome == "corrupt"
     assert "the loop's state is lost" in "; ".join(found.faults)
     assert "corrupt" in markdown(found)

@@ -67,6 +67,45 @@ def found(*entries: dict[str, Any], end: float = 100) -> list[tuple[Any, ...]]:
             ],
             [("F1", 0, 10), ("F1", 10, 20), ("F1", 60, 70), ("F2", 70, 100)],
         ),
+        # a limit raised while it is under way: what was done before stays done
+        (
+            [arm(), goes_on(10, "F1"), entry(15, "resume", session="s1"), goes_on(30, "F2")],
+            [("F1", 0, 10), ("F1", 10, 15), ("F1", 15, 30), ("F2", 30, 100)],
+        ),
+        # a supervisor's session that was killed with its supervisor: nobody noted its end
+        (
+            [
+                arm(),
+                entry(1, "session", session="s1", task="F1"),
+                goes_on(10, "F2"),
+                entry(40, "resume", session="s1"),
+                entry(41, "session", session="s2", task="F2"),
+                entry(60, "session_end", verdict="next"),
+                entry(70, "session", session="s3", task="F3"),
+            ],
+            [
+                ("F2", 0, 1, "rest"),
+                ("F1", 1, 10),
+                ("F2", 10, 40, "rest"),
+                ("F2", 40, 41, "rest"),
+                ("F2", 41, 60),
+                ("F3", 70, 100),
+            ],
+        ),
+        # a supervisor's session says that a turn failed, and goes on until its end
+        (
+            [
+                arm(),
+                entry(1, "session", session="s1", task="F1"),
+                entry(10, "stop_failure", session="s1"),
+                entry(20, "session_end", verdict="wait"),
+            ],
+            [("", 0, 1, "rest"), ("F1", 1, 20)],
+        ),
+        (
+            [arm(), goes_on(10, "F1"), entry(20, "stop_failure", outcome="failed")],
+            [("F1", 0, 10), ("F1", 10, 20)],
+        ),
         # taken up by a stop: the turn before it was the loop's already
         (
             [arm(), goes_on(10, "F1"), rests(20), goes_on(50, "F1")],

@@ -77,7 +77,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Report:
     (project.root / "one").touch()
     project.close(1)
     project.turn()
-    return report_of(project.the_loop(), now=time.time())
+    return report_of(project.the_loop(), now=time.time(), env={})
 
 
 @pytest.fixture(scope="module")

@@ -11,6 +11,7 @@ import pytest
 from ralphloop.agents import models
 from ralphloop.agents.usage import Context
 from ralphloop.domain.model import Limits, LoopState
+from ralphloop.engine.account import read
 from ralphloop.store.loop import iso
 from ralphloop.views import figure, spending
 from ralphloop.views.figure import Used
@@ -43,7 +44,8 @@ class Sessions:
         return path
 
     def spent(self, under_way: Any = WORK) -> Spending:
-        return spending_of(self.state, under_way)
+        parts = [(part.task, iso(part.begin), iso(part.end), part.rests) for part in under_way]
+        return spending_of(read(self.state.transcripts, parts, since=iso(T0)))
 
 
 @pytest.fixture
@@ -83,6 +85,20 @@ def test_a_session_that_went_on_under_another_id_is_counted_once(sessions: Sessi
     sessions.write("a", *first)
     sessions.write("b", *first, said("m4", 15))
     assert by_task(sessions.spent()) == {"F1": 300, "F2": 100}
+
+
+def test_two_messages_of_the_same_moment_count_both(sessions: Sessions) -> None:
+    sessions.write("a", said("m1", 5))
+    sessions.write("b", said("m2", 5))
+    assert by_task(sessions.spent()) == {"F1": 200}
+
+
+def test_a_message_that_goes_on_growing_under_another_id_counts_with_its_last_figures(
+    sessions: Sessions,
+) -> None:
+    sessions.write("a", said("m1", 5, output=1))
+    sessions.write("b", said("m1", 5, output=1), said("m1", 6, output=40))
+    assert by_task(sessions.spent()) == {"F1": 40}
 
 
 def test_a_long_session_does_not_hide_another_one(sessions: Sessions) -> None:

@@ -15,6 +15,8 @@ from ralphloop.agents.transcript_place import transcript_of
 from ralphloop.agents.usage import Context, context_of
 from ralphloop.domain.model import RUNNING, WAITING, LoopState
 from ralphloop.domain.plain import plain
+from ralphloop.engine import journal as decisions
+from ralphloop.engine.account import transcripts_of
 from ralphloop.engine.transcript import masked
 from ralphloop.store import files, shelf, supervisor
 from ralphloop.store.loop import JOURNAL, JOURNAL_MAX, LoopFiles, iso
@@ -36,8 +38,8 @@ _FILES = ("loop.json", "ledger.json", "request", "pinned")  # of a loop, out of 
 # journal entries that belong into the stream; the others are in `ralphloop log`
 _SHOWN = {
     "session", "session_end", "handover", "wait", "wake", "commit", "proven", "refused", "restored",
-    "protected", "added", "ask", "answer", "skip", "accept", "approve", "pause", "resume", "cancel",
-    "interrupted", "stop_failure", "commit_refused", "commit_failed", "run_end",
+    "protected", "added", "ask", "answer", "skip", "accept", "approve", "pause", "resume", "limit",
+    "cancel", "interrupted", "stop_failure", "commit_refused", "commit_failed", "run_end",
     "restart", "gave_up", "silent",
 }  # fmt: skip
 _BAD = (
@@ -88,6 +90,7 @@ class Feed:
         journal, before = loop.shown(JOURNAL), loop.shown(older(JOURNAL))
         self._journal = Tail(journal, first_max=JOURNAL_MAX, older=before)
         self._past: list[tuple[str, str]] | None = None  # when the loop was under way before we looked
+        self._before: list[str] = []  # the transcripts until then
         self._entries: list[history.Entry] = []
         self._transcript: Tail | None = None
         self._session = ""
@@ -188,11 +191,11 @@ class Feed:
         current = [self._transcript.path] if self._transcript else []
         changed = False
         if (self._has_grown or self._state.live) and self._is_due("spent", SPENT_S):
-            paths = dict.fromkeys([*map(os.path.expanduser, self._state.transcripts), *current])
+            counts = self._was_under_way(now)
+            known = map(os.path.expanduser, self._state.transcripts)
+            paths = dict.fromkeys([*self._before, *known, *current])
             changed = self._tally.read(
-                paths if self._has_grown else current,
-                since=iso(self._state.started_at),
-                counts=self._was_under_way(now),
+                paths if self._has_grown else current, since=iso(self._state.started_at), counts=counts
             )
         if current and self._has_grown and self._is_due("context", CONTEXT_S):
             self._has_grown = False
@@ -204,8 +207,10 @@ class Feed:
         """As `status` counts: in the past by the journal, and from then on while the loop is live."""
         state = self._state
         if self._past is None:
-            parts = history.stretches(self._entries, begin=state.started_at, end=now)
-            self._past = [(iso(part.begin), iso(part.end)) for part in parts]
+            begin = iso(state.started_at) if state.started_at else ""
+            parts = decisions.parts(self._entries, begin=begin, end=iso(now))
+            self._past = [(first, last) for _, first, last, _ in parts]
+            self._before = transcripts_of(self._loop, state, said=self._entries, env=self._env)
             self._entries = []
         past = self._past
         begin = past[-1][0] if past else ""

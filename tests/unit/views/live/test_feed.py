@@ -139,7 +139,7 @@ def test_the_figures_agree_with_those_of_status(looked: Looked, eyes: Eyes) -> N
     looked.note(40, "pause", outcome="interrupted")
     looked.note(60, "resume", session=SESSION)
     looked.save(transcripts=[str(older), str(looked.transcript)])
-    told = with_spending(view_of(looked.loop), looked.loop, now=T0 + 80).spent
+    told = with_spending(view_of(looked.loop), looked.loop, env=looked.env).spent
     assert told is not None
     assert eyes.look(80).tokens == told.total.tokens == 20
 

@@ -1,0 +1,110 @@
+"""The limits of a loop that is begun: what is used of them, and a change of them that resumes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from ralphloop.domain.model import ENDED, LoopState
+from ralphloop.engine import spending
+from ralphloop.errors import BusyError, UserError
+from ralphloop.loops.allowance import checked, raised, shown
+from ralphloop.loops.book import locked
+from ralphloop.loops.person import require_person
+from ralphloop.loops.place import Place, must_go_on, pick
+from ralphloop.loops.result import Result
+from ralphloop.store.loop import LoopFiles
+from ralphloop.views import figure
+from ralphloop.views.figure import Used
+from ralphloop.views.snapshot import view_of, with_spending
+
+LABELS = {
+    "iterations": "iterations",
+    "attempts": "attempts at a task",
+    "time_s": "running time",
+    "no_progress": "no progress",
+    "tokens": "tokens",
+    "cost_usd": "dollars",
+    "task_tokens": "tokens of a task",
+    "task_cost_usd": "dollars of a task",
+}
+
+
+def limit(
+    place: Place,
+    name: str | None = None,
+    *,
+    limits: Mapping[str, float] | None = None,
+    endless: bool = False,
+) -> Result:
+    """The limits of a loop and what is used of them; `limits` replace those of the same name, and the loop
+    stays as it is: running, paused or ended."""
+    loop = pick(place, name)
+    given = checked(limits or {}, endless=endless)
+    before = _change(place, loop, given) if given else {}
+    state, used = loop.state(), used_of(place, loop)
+    told = [_told(loop, state)] if not given else []
+    for row in used:
+        if not given or row.name in given:
+            told.append(line(row, before.get(row.name)))
+    facts = {"id": loop.record.id, "name": loop.record.name, "state": state.state, "outcome": state.outcome}
+    told += [_next(loop, state, used)] if given else []
+    return Result({**facts, "limits": _data(used), "before": before}, tuple(filter(None, told)))
+
+
+def used_of(place: Place, loop: LoopFiles) -> tuple[Used, ...]:
+    """Every limit that holds, with what is used of it until now."""
+    return with_spending(view_of(loop), loop, env=place.env).limits
+
+
+def line(row: Used, before: float | None = None) -> str:
+    """`  dollars             $1.20 of $9.00 (before: $5.00)`."""
+    was = "" if before is None else f" (before: {shown(row.name, before) if before else 'off'})"
+    return f"  {LABELS[row.name]:<20}{figure.told(row)}{was}"
+
+
+def _change(place: Place, loop: LoopFiles, given: Mapping[str, float]) -> dict[str, float]:
+    """Set them, and nothing else; what they were."""
+    with locked(loop):
+        loop.record = loop.shelf.fresh(loop.record)
+        state, limits = loop.state(), loop.record.limits
+        must_go_on(loop, state)
+        higher = raised(limits, dict(given))
+        if higher:
+            require_person(place.env, f"a higher limit ({', '.join(higher)})")
+        before = {name: getattr(limits, name) for name in given}
+        for name, most in given.items():
+            setattr(limits, name, most)
+        try:
+            with loop.shelf.lock():
+                loop.shelf.rewrite(loop.record)
+        except BusyError:
+            raise UserError(f"the project of {loop.record.name} is busy; try again in a moment.") from None
+        state.told = [word for word in state.told if word == "prices"]  # 80 per cent is another figure now
+        loop.save(state)
+        spending.settle(loop, state, env=place.env)  # a first budget is one for all that was spent
+        loop.journal("limit", session=place.session, limits=limits.to_json())
+    return before
+
+
+def _told(loop: LoopFiles, state: LoopState) -> str:
+    return f"{loop.record.name} · {state.state}" + (f" ({state.outcome})" if state.outcome else "")
+
+
+def _next(loop: LoopFiles, state: LoopState, used: Iterable[Used]) -> str:
+    """What follows from it."""
+    name, over = loop.record.name, [row for row in used if (row.share or 0.0) >= 1.0]
+    names = ", ".join(LABELS[row.name] for row in over if row.name not in ("attempts", "task_tokens"))
+    if state.live:
+        return f"{name} is {state.state}; " + (
+            f"it ends at its next stop: {names} used up."
+            if names
+            else "the limits hold from its next stop on."
+        )
+    verb = "resume" if loop.record.supervision is None else "run"
+    rests = "has ended" if state.state == ENDED else "is paused"
+    return f"{name} {rests} ({state.outcome}); `ralphloop {verb} {name}` goes on."
+
+
+def _data(used: Iterable[Used]) -> dict[str, Any]:
+    return {row.name: {"used": row.used, "most": row.most} for row in used}

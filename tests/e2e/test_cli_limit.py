@@ -1,0 +1,163 @@
+"""Limits that the person changes while a loop runs, rests or has ended: nothing else changes with them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from e2e.cli_project import SESSION, Project
+from hook.lines import text_line
+
+AGENT = {"CLAUDECODE": "1", "CLAUDE_CODE_SESSION_ID": SESSION}
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    return Project(tmp_path)
+
+
+def work(project: Project, dollars: float) -> dict[str, Any] | None:
+    """A turn of the owner's that costs so much, and its stop."""
+    file = project.home / f"{SESSION}.jsonl"
+    line = text_line(f"This was worth {dollars} and {file.exists() and file.stat().st_size}.")
+    line["message"]["model"] = "claude-opus-4-5"  # 25 dollars for a million
+    line["message"]["usage"] = {"input_tokens": 0, "output_tokens": round(dollars * 40_000)}
+    with file.open("a", encoding="utf-8") as out:
+        out.write(json.dumps(line) + "\n")
+    return project.stop(transcript_path=str(file))
+
+
+def spent(project: Project) -> tuple[float, float]:
+    """In dollars, as `status` and `report` tell it."""
+    report = json.loads(project.run("report", "--format", "json").out)
+    return project.status()["spent"]["cost_usd"], report["spending"]["cost_usd"]
+
+
+def counted(project: Project) -> float:
+    (file,) = (project.home / ".local/state/ralphloop").rglob("usage.json")
+    return float(json.loads(file.read_text())["spent"]["cost_usd"])
+
+
+def elapsed(project: Project) -> float:
+    return float(project.status()["limits"]["time_s"]["used"])
+
+
+def test_a_higher_limit_on_a_running_loop_forgets_nothing(project: Project) -> None:
+    """Neither with `resume` nor with `limit`."""
+    project.begin("shop", "--max-cost", "5")
+    assert work(project, 1.0)
+    assert work(project, 1.0)
+    for words in (("resume", "shop", "--max-cost", "9"), ("limit", "shop", "--max-cost", "12")):
+        told = project.fine(*words)
+        assert f"$2.00 of ${words[-1]}.00" in told, told
+        assert spent(project) == (2.0, 2.0)
+        assert project.status()["limits"]["cost_usd"]["most"] == float(words[-1])
+    report = json.loads(project.run("report", "--format", "json").out)
+    assert sum(task["cost_usd"] for task in report["tasks"]) == 2.0
+    assert work(project, 1.0)
+    assert (counted(project), *spent(project)) == (3.0, 3.0, 3.0)
+
+
+def test_a_limit_is_changed_without_resuming(project: Project) -> None:
+    project.begin("shop", "--max-cost", "5", "--max-time", "2h")
+    work(project, 1.0)
+    project.fine("pause")
+    before = project.status()
+    told = project.fine("limit", "shop", "--max-cost", "9", "--max-time", "3h")
+    assert "  dollars             $1.00 of $9.00 (before: $5.00)\n" in told
+    assert "of 3 h 00 min (before: 2 h 00 min)\n" in told
+    assert told.endswith("shop is paused (interrupted); `ralphloop resume shop` goes on.\n")
+    after = project.status()
+    varying = {"limits", "seen_at"}
+    assert {k: v for k, v in after.items() if k not in varying} == {
+        k: v for k, v in before.items() if k not in varying
+    }
+    assert after["limits"]["time_s"] == {"used": elapsed(project), "most": 3 * 3600.0}
+
+
+def test_a_loop_that_a_budget_ended_goes_on_once_it_is_raised(project: Project) -> None:
+    project.begin("shop", "--max-cost", "1")
+    work(project, 1.5)
+    assert (project.status()["state"], project.status()["outcome"]) == ("ended", "budget")
+    assert "higher --max-tokens or --max-cost" in project.refused("resume", "shop")
+    told = project.fine("limit", "shop", "--max-cost", "9")
+    assert "$1.50 of $9.00 (before: $1.00)" in told
+    assert told.endswith("shop has ended (budget); `ralphloop resume shop` goes on.\n")
+    assert project.status()["state"] == "ended"
+    project.fine("resume", "shop")
+    assert work(project, 1.0)
+    assert (counted(project), *spent(project)) == (2.5, 2.5, 2.5)
+
+
+def test_a_loop_that_its_iterations_ended_goes_on_once_they_are_raised(project: Project) -> None:
+    project.begin("shop", "--max-iterations", "1")
+    work(project, 1.0)
+    assert project.status()["outcome"] == "limit"
+    project.fine("limit", "shop", "--max-iterations", "8")
+    assert "iteration 1 of 8" in project.fine("resume", "shop")
+
+
+def test_a_first_budget_is_one_for_all_that_was_spent(project: Project) -> None:
+    project.begin("shop")
+    work(project, 2.0)
+    assert "dollars             $2.00 of $2.50 (before: off)" in project.fine("limit", "--max-cost", "2.5")
+    assert work(project, 1.0) is not None
+    assert project.status()["outcome"] == "budget"
+
+
+def test_a_lower_limit_ends_the_loop_at_its_next_stop(project: Project) -> None:
+    project.begin("shop", "--max-cost", "5")
+    work(project, 2.0)
+    told = project.fine("limit", "--max-cost", "1")
+    assert told.endswith("shop is running; it ends at its next stop: dollars used up.\n")
+    work(project, 0.1)
+    assert project.status()["outcome"] == "budget"
+
+
+def test_without_options_the_limits_are_shown(project: Project) -> None:
+    project.begin("shop", "--max-cost", "5")
+    work(project, 1.25)
+    before = project.digest()
+    told = project.fine("limit").splitlines()
+    assert told[0] == "shop · running"
+    assert "  dollars             $1.25 of $5.00" in told
+    assert "  iterations          2 of 15" in told
+    assert all(len(line) <= 80 for line in told)
+    data = json.loads(project.fine("limit", "--json"))
+    assert data["limits"]["cost_usd"] == {"used": 1.25, "most": 5.0}
+    assert (data["name"], data["state"], data["before"]) == ("shop", "running", {})
+    assert project.digest() == before
+
+
+def test_only_the_person_raises_a_limit(project: Project) -> None:
+    project.begin("shop", "--max-cost", "5")
+    work(project, 1.0)
+    refused = project.refused("limit", "--max-cost", "9", env=AGENT)
+    assert "a higher limit (cost_usd $9.00 instead of $5.00) is the person's to decide" in refused
+    assert "$1.00 of $5.00" in project.fine("limit", env=AGENT)
+    assert "$1.00 of $4.00" in project.fine("limit", "--max-cost", "4", env=AGENT)
+
+
+def test_a_loop_that_is_over_has_no_limits_to_change(project: Project) -> None:
+    project.begin("shop")
+    project.fine("cancel")
+    refused = project.refused("limit", "shop", "--max-cost", "9")
+    assert "the loop shop is cancelled; `ralphloop start shop` begins a new one." in refused
+    assert project.fine("limit", "shop").startswith("shop · ended (cancelled)\n")
+    assert "--i-know" in project.refused("limit", "shop", "--max-iterations", "0")
+
+
+def test_a_change_stands_where_a_stop_that_began_before_ends_the_loop(project: Project) -> None:
+    """Its record was read before, and is written with the end."""
+    from ralphloop.loops.place import Place, pick
+
+    project.begin("shop", "--max-cost", "5")
+    loop = pick(Place(str(project.root), project.env()), "shop")
+    project.fine("limit", "shop", "--max-cost", "9")
+    state = loop.state()
+    state.state, state.outcome = "ended", "limit"
+    loop.rest(state)
+    assert project.status()["limits"]["cost_usd"]["most"] == 9.0
