@@ -286,6 +286,64 @@ def test_a_prompt_of_the_session_whose_loop_has_ended_starts_python(features: Lo
         assert not watched.starts()
 
 
+def finished(found: LoopProject) -> Watched:
+    """The session's loop is over, and it is the session that is asked."""
+    for number in (1, 2, 3):
+        found.close(number)
+    found.turn()
+    found.extra_env["CLAUDE_CODE_SESSION_ID"] = found.session
+    return Watched(found)
+
+
+def shelf_folder(found: LoopProject) -> Path:
+    return Path(f"{found.state_home}/by-path{found.root}/@ralph")
+
+
+def test_a_prompt_asks_for_the_ended_loop_by_the_sessions_name_alone(features: LoopProject) -> None:
+    """The records may be as many as there are: none of them is read."""
+    watched = finished(features)
+    (record,) = (shelf_folder(features) / "ended").iterdir()
+    text = record.read_bytes()
+    record.write_bytes(b"")  # in place: what has ended is still known
+    assert watched.starts(event="UserPromptSubmit")
+    features.extra_env["CLAUDE_CODE_SESSION_ID"] = OTHER
+    record.write_bytes(text.replace(features.session.encode(), OTHER.encode()))
+    assert not watched.starts(event="UserPromptSubmit")
+
+
+def test_ended_loops_that_are_not_all_noted_start_python_at_a_prompt(features: LoopProject) -> None:
+    watched = finished(features)
+    features.extra_env["CLAUDE_CODE_SESSION_ID"] = OTHER
+    here = shelf_folder(features)
+    known = (here / "ended").stat().st_mtime_ns
+    for moved in (-(10**9), 10**9):
+        os.utime(here / "ended", ns=(known, known + moved))
+        assert watched.starts(event="UserPromptSubmit"), moved
+    os.utime(here / "ended", ns=(known, known))
+    assert not watched.starts(event="UserPromptSubmit")
+    shutil.rmtree(here / "last")  # as version 0.3.1 left it
+    assert watched.starts(event="UserPromptSubmit")
+    assert not watched.starts()
+
+
+@pytest.mark.parametrize("session", ["a b", "../ended", "é", "*", "x" * 201, "a/b"])
+def test_a_session_whose_name_is_not_plain_is_left_to_python(features: LoopProject, session: str) -> None:
+    watched = finished(features)
+    features.extra_env["CLAUDE_CODE_SESSION_ID"] = session
+    assert watched.starts(event="UserPromptSubmit")
+
+
+def test_the_first_prompt_notes_what_an_earlier_version_ended(features: LoopProject) -> None:
+    watched = finished(features)
+    folder = shelf_folder(features) / "last"
+    shutil.rmtree(folder)
+    features.send("UserPromptSubmit", session_id=OTHER, prompt="hello")
+    assert (folder / features.session).is_file()
+    for session, starts in ((features.session, True), (OTHER, False)):
+        features.extra_env["CLAUDE_CODE_SESSION_ID"] = session
+        assert bool(watched.starts(event="UserPromptSubmit")) is starts
+
+
 def test_a_cancelled_loop_whose_file_is_gone_starts_no_python(features: LoopProject) -> None:
     features.own.unlink()
     features.turn()

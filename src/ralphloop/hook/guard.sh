@@ -45,14 +45,18 @@ rl_start() {
   exec "$rl_python" -I -S "${rl_guard%/*}/launch.py" "$rl_as" $rl_layouts ${rl_on:-}
 }
 
+# Start unless the stamp $2 is there and has the time of $1.
+rl_like() {
+  [ -f "$2" ] || rl_start
+  [ "$1" -nt "$2" ] && rl_start
+  [ "$1" -ot "$2" ] && rl_start
+  return 0
+}
+
 # Start if this loop file exists, unless it is just as an ended loop left it (same time as its stamp).
 rl_file() {
   [ -e "$1" ] || return 0
-  rl_stamp=$rl_state/by-path$1
-  [ -f "$rl_stamp" ] || rl_start
-  [ "$1" -nt "$rl_stamp" ] && rl_start
-  [ "$1" -ot "$rl_stamp" ] && rl_start
-  return 0
+  rl_like "$1" "$rl_state/by-path$1"
 }
 
 # Read a short text file into $rl_text; start if it cannot be read or is as long as the block. `read` would
@@ -82,6 +86,19 @@ rl_settings() {
   case $rl_text in *specs_dirs* | *1+0*) rl_start ;; esac
 }
 
+# Start if this session has ended a loop here ($1): one look by its name, where all that has ended is noted.
+rl_ended() {
+  [ -d "$1/ended" ] || return 0
+  rl_like "$1/ended" "$1/last/.known"
+  # Every letter, because a range is what the locale takes for one. Python writes other names in another way.
+  case $CLAUDE_CODE_SESSION_ID in
+  *[!abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-]*) rl_start ;;
+  esac
+  [ ${#CLAUDE_CODE_SESSION_ID} -le 200 ] || rl_start
+  [ -e "$1/last/$CLAUDE_CODE_SESSION_ID" ] && rl_start
+  return 0
+}
+
 # Look at one folder, $rl_dir (empty for the root of the file system).
 rl_look() {
   for rl_path in "$rl_state/by-path$rl_dir/@ralph/owned/"*.json "$rl_state/by-path$rl_dir/@ralph/armed/"*.json; do
@@ -89,18 +106,12 @@ rl_look() {
   done
   # A status line, and a prompt that may be an approval, also concern the loop of this session that has ended.
   case $rl_as:${rl_on:-}:${CLAUDE_CODE_SESSION_ID:-} in
-  statusline:*:?* | *:prompt:?*)
-    for rl_path in "$rl_state/by-path$rl_dir/@ralph/ended/"*.json; do
-      [ -f "$rl_path" ] || continue
-      IFS= read -r rl_text <"$rl_path"
-      case $rl_text in *"\"session\": \"$CLAUDE_CODE_SESSION_ID\""*) rl_start ;; esac
-    done
-    ;;
+  statusline:*:?* | *:prompt:?*) rl_ended "$rl_state/by-path$rl_dir/@ralph" ;;
   esac
   case $rl_layouts in
   *features*)
     for rl_path in "$rl_dir"/.ralph/loops/*/feature_list.json "$rl_dir"/.claude/data/ralph-loops/*/feature_list.json; do
-      rl_file "$rl_path"
+      [ -e "$rl_path" ] && rl_like "$rl_path" "$rl_state/by-path$rl_path"
     done
     [ -z "${RALPH_LOOP_DIR:-}" ] || rl_file "$rl_dir/$RALPH_LOOP_DIR/feature_list.json"
     ;;

@@ -3,7 +3,7 @@
 They live in the user's state directory under the project's real path, so a copied or cloned project
 has none: `armed/<loop>.json` waits for a session, `owned/<session>.json` has one, `ended/<loop>.json`
 is over. A record moves by one rename. A stamp beside them, under the path of a loop's own file and
-with that file's mtime, tells the shell guard that this file belongs to a loop that has ended.
+with that file's mtime, tells the shell guard that this file belongs to a loop that has ended (`ended.py`).
 """
 
 from __future__ import annotations
@@ -133,12 +133,17 @@ class Shelf:
         """The folder with the last good copies of a loop's files, and its lock."""
         return os.path.join(self.folder, "kept", loop_id)
 
+    def knows(self, loop_id: str) -> bool:
+        """Whether there is or was a loop of this id: one under way has its folder."""
+        places = (os.path.join(self.folder, kind, loop_id + ".json") for kind in (ARMED, ENDED))
+        return os.path.lexists(self.kept(loop_id)) or any(map(os.path.lexists, places))
+
     def owned_by(self, session: Optional[str]) -> Optional[Record]:
         """The loop of this session; without a session id, the first one that has an owner."""
         if session is None:
             return next(self.records(OWNED), None)
         name = file_name(session)
-        record = self._load(OWNED, name + ".json") if name else None
+        record = self.load(OWNED, name + ".json") if name else None
         if record is not None:
             record.session = session
         return record
@@ -147,11 +152,11 @@ class Shelf:
         """All of them, or those in which this text stands somewhere: of many, the others are not parsed."""
         said = jsontext.render(naming) if naming else ""
         for name in files.names(os.path.join(self.folder, kind)):
-            record = self._load(kind, name, saying=said)
+            record = self.load(kind, name, saying=said)
             if record is not None:
                 yield record
 
-    def _load(self, kind: str, name: str, *, saying: str = "") -> Optional[Record]:
+    def load(self, kind: str, name: str, *, saying: str = "") -> Optional[Record]:
         text = files.read_quietly(os.path.join(self.folder, kind, name))
         if text is None or not name.endswith(".json") or saying not in text:
             return None
@@ -164,7 +169,7 @@ class Shelf:
     def fresh(self, record: Record) -> Record:
         """The record as it stands now; the one that is given if it is gone."""
         folder, name = os.path.split(self._find(record))
-        return (name and self._load(os.path.basename(folder), name)) or record
+        return (name and self.load(os.path.basename(folder), name)) or record
 
     def lock(self) -> Lock:
         files.make_folder(self.folder)
@@ -175,6 +180,15 @@ class Shelf:
         place = self._place(record, kind)
         files.make_folder(os.path.dirname(place))
         old = self._find(record)
+        if ENDED not in (kind, os.path.basename(os.path.dirname(old))):
+            return self._move(record, old, place)
+        from ralphloop.store import ended
+
+        known = ended.distrust(self)
+        self._move(record, old, place)
+        ended.note(self, record if kind == ENDED else None, known=known)
+
+    def _move(self, record: Record, old: str, place: str) -> None:
         if old and old != place:
             os.rename(old, place)
         files.write_text(place, jsontext.render(record.to_json()) + "\n", durable=True)
@@ -190,25 +204,17 @@ class Shelf:
                 return place
         said = jsontext.render(record.id)
         for name in files.names(os.path.join(self.folder, OWNED)):
-            known = self._load(OWNED, name, saying=said)
+            known = self.load(OWNED, name, saying=said)
             if known is not None and known.id == record.id:
                 return os.path.join(self.folder, OWNED, name)
         return ""
 
-    def stamp(self, path: str, ended_at: str) -> None:
-        """Note that the loop of this file is over, until the file changes."""
-        place = mirror(self._tree, path)
-        try:
-            stat = os.stat(path)
-            files.make_folder(os.path.dirname(place))
-            files.write_text(place, ended_at + "\n")
-            os.utime(place, ns=(stat.st_mtime_ns, stat.st_mtime_ns))
-        except OSError:
-            pass
+    def stamp_of(self, path: str) -> str:
+        return mirror(self._tree, path)
 
     def ended_at(self, path: str) -> str:
         """When the last loop of this file ended; empty if there was none."""
-        place = mirror(self._tree, path)
+        place = self.stamp_of(path)
         return (files.read_quietly(place) or "").strip() if os.path.isfile(place) else ""
 
 
