@@ -1,9 +1,9 @@
 """What a loop that has ended leaves for those who look later: a stamp of its file, and its id under the name
 of its session, so that neither the guard nor a hook reads the records of all that has ended.
 
-`last/<session>` holds the id of the loop that the session ended last. `last/.known` has the time of the folder
-`ended/` that the ids were taken from. Without it, or with another time (a kill half-way, an end by version
-0.3.1), nobody relies on them; the next prompt or end here takes them anew out of the records.
+`last/<session>` holds the id of the loop that the session ended last. `last/.known` has the time of the
+folder `ended/` that the ids were taken from. Without it, or with another time (a kill half-way, an end by
+version 0.3.1), nobody relies on them; the next prompt or end here takes them anew out of the records.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def note(here: Shelf, record: Optional[Record], *, known: bool) -> None:
 
 
 def catch_up(here: Shelf) -> None:
-    """Note what an earlier version, or a move that was cut off, did not; who finds the shelf busy lets it be."""
+    """Note what an earlier version, or a move that was cut off, did not; a busy shelf is not waited for."""
     if is_known(here):
         return
     try:

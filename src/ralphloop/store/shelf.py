@@ -180,13 +180,14 @@ class Shelf:
         place = self._place(record, kind)
         files.make_folder(os.path.dirname(place))
         old = self._find(record)
-        if ENDED not in (kind, os.path.basename(os.path.dirname(old))):
-            return self._move(record, old, place)
-        from ralphloop.store import ended
+        if ENDED in (kind, os.path.basename(os.path.dirname(old))):
+            from ralphloop.store import ended
 
-        known = ended.distrust(self)
-        self._move(record, old, place)
-        ended.note(self, record if kind == ENDED else None, known=known)
+            known = ended.distrust(self)
+            self._move(record, old, place)
+            ended.note(self, record if kind == ENDED else None, known=known)
+        else:
+            self._move(record, old, place)
 
     def _move(self, record: Record, old: str, place: str) -> None:
         if old and old != place:

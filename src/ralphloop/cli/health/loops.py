@@ -19,9 +19,9 @@ from ralphloop.loops.spec import triage
 from ralphloop.loops.spec.catalogue import specs_at
 from ralphloop.loops.spec.kind import NOTES, SPECKIT_KIND, SPECUM_KIND
 from ralphloop.store import files
+from ralphloop.store.ended import LAST
 from ralphloop.store.lock import Lock
 from ralphloop.store.loop import LoopFiles
-from ralphloop.store.ended import LAST
 from ralphloop.store.shelf import ARMED, ENDED, OWNED
 from ralphloop.testing.scratch import is_gone
 from ralphloop.views.snapshot import view_of
