@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from ralphloop import errors
 from ralphloop import system as os
-from ralphloop.store import files, shelf
+from ralphloop.store import files
 from ralphloop.store.lock import Lock
 
 TYPE_CHECKING = False
@@ -19,20 +19,20 @@ if TYPE_CHECKING:
 
     from ralphloop.store.shelf import Record, Shelf
 
-LAST, KNOWN = "last", ".known"
+ENDED, LAST, KNOWN = "ended", "last", ".known"
 
 
 def last(here: Shelf, session: str) -> Optional[Record]:
     """The last loop that this session has brought to its end."""
-    name = shelf.file_name(session)
+    name = files.file_name(session)
     if not name or not is_known(here):
-        mine = [one for one in here.records(shelf.ENDED, naming=session) if one.session == session]
+        mine = [one for one in here.records(ENDED, naming=session) if one.session == session]
         return max(mine, key=_begun, default=None)
     return _marked(here, name, session)
 
 
 def is_known(here: Shelf) -> bool:
-    return _time(os.path.join(here.folder, shelf.ENDED)) == _time(_place(here, KNOWN))
+    return _time(os.path.join(here.folder, ENDED)) == _time(_place(here, KNOWN))
 
 
 def distrust(here: Shelf) -> bool:
@@ -52,11 +52,11 @@ def note(here: Shelf, record: Optional[Record], *, known: bool) -> None:
         if record is None or not known:
             _note_all(here)
         elif record.session:
-            name = shelf.file_name(record.session)
+            name = files.file_name(record.session)
             before = _marked(here, name, record.session)
             if name and (before is None or _begun(before) <= _begun(record)):
                 _mark(here, name, record.id)
-        _stamp(_place(here, KNOWN), "", like=os.path.join(here.folder, shelf.ENDED))
+        _stamp(_place(here, KNOWN), "", like=os.path.join(here.folder, ENDED))
     except OSError:
         pass  # it has moved all the same, and the next prompt notes it
 
@@ -82,8 +82,8 @@ def stamp(here: Shelf, path: str, ended_at: str) -> None:
 
 def _note_all(here: Shelf) -> None:
     newest: dict[str, Record] = {}
-    for record in here.records(shelf.ENDED):
-        name = shelf.file_name(record.session) if record.session else ""
+    for record in here.records(ENDED):
+        name = files.file_name(record.session) if record.session else ""
         if name and (name not in newest or _begun(newest[name]) < _begun(record)):
             newest[name] = record
     for name in files.names(os.path.join(here.folder, LAST)):
@@ -96,7 +96,7 @@ def _note_all(here: Shelf) -> None:
 
 def _marked(here: Shelf, name: str, session: str) -> Optional[Record]:
     loop_id = (files.read_quietly(_place(here, name)) or "").strip() if name else ""
-    record = here.load(shelf.ENDED, loop_id + ".json") if loop_id else None
+    record = here.load(ENDED, loop_id + ".json") if loop_id else None
     return record if record is not None and record.session == session else None
 
 

@@ -24,6 +24,7 @@ ARMED, OWNED, ENDED = "armed", "owned", "ended"
 # For the lock that all loops of a project share: of dozens the last waits for all others, and the client
 # gives a session's first hook 20 s.
 WAIT_S = 15.0
+file_name = files.file_name
 RECORD = "record"  # a file of this name: the person wants every stop here kept
 
 
@@ -222,16 +223,3 @@ class Shelf:
 def mirror(tree: str, path: str) -> str:
     drive, rest = os.path.splitdrive(path)
     return tree + os.sep + drive.strip(":") + rest if drive else tree + rest
-
-
-def file_name(text: str) -> str:
-    """A file name for any id, `%` escapes for what is not plain; empty if it would be too long."""
-    plain = "".join(
-        ch if (ch.isalnum() and ch.isascii()) or ch in "_-" else "".join("%%%02x" % b for b in _bytes(ch))
-        for ch in text[:250]
-    )
-    return (plain or "%") if len(plain) <= 200 and len(text) <= 250 else ""
-
-
-def _bytes(ch: str) -> bytes:
-    return ch.encode("utf-8", "surrogatepass")
