@@ -19,6 +19,7 @@ from ralphloop.evidence import record as evidence
 from ralphloop.hook import main as hook
 from ralphloop.store import approvals
 from ralphloop.store.loop import LoopFiles
+from ralphloop.store.shelf import ARMED, ENDED, OWNED
 from ralphloop.testing import forked
 from ralphloop.testing.faults import Disk, Fault
 

@@ -374,9 +374,9 @@ def test_a_stranger_among_many_loops_has_each_of_them_looked_at_once(tmp_path, m
     for number, source in enumerate(find.locate(FEATURES, root, call.env)):
         arming.arm(source, here, session=f"S{number}", started=True)
     looks = []
-    load = Shelf._load
+    load = Shelf.load
     monkeypatch.setattr(
-        Shelf, "_load", lambda self, *name, **more: looks.append(name) or load(self, *name, **more)
+        Shelf, "load", lambda self, *name, **more: looks.append(name) or load(self, *name, **more)
     )
     (tmp_path / "t.jsonl").write_text(asked("something else", at=NOW))
     event = StopEvent(session="stranger", cwd=root, transcript=str(tmp_path / "t.jsonl"))
