@@ -7,7 +7,7 @@ from ralphloop import system as os
 from ralphloop.domain.model import FEATURES
 from ralphloop.engine import history, shell
 from ralphloop.engine.find import locate, roots
-from ralphloop.store import arming, files, shelf
+from ralphloop.store import arming, ended, files, shelf
 from ralphloop.store.shelf import Shelf
 from ralphloop.tasklists.registry import own_file
 
@@ -127,7 +127,7 @@ class _Past:
 
 def _own_since(source: Source, here: Shelf, event: StopEvent, past: _Past) -> Optional[str]:
     """When the session began this loop, as its transcript shows, after any earlier loop ended; else None."""
-    ended_at = here.ended_at(own_file(source))
+    ended_at = ended.ended_at(here, own_file(source))
     if event.session is None:
         return None if ended_at else ""
     begun, asked = past.opening()

@@ -7,8 +7,8 @@ import os
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from ralphloop import errors
 from ralphloop.domain import jsontext
-from ralphloop.errors import BusyError
 from ralphloop.store import files
 from ralphloop.store.lock import Lock
 from ralphloop.store.loop import LoopFiles
@@ -41,7 +41,7 @@ def add(loop: LoopFiles, facts: dict[str, Any], *, round_no: int = 0) -> str:
     try:
         with Lock(_index(loop), wait_s=WAIT_S):
             return _add(loop, folder, facts, round_no)
-    except BusyError:
+    except errors.BusyError:
         return _add(loop, folder, facts, round_no)
 
 
@@ -76,9 +76,10 @@ def next_number(loop: LoopFiles) -> int:
     while not tail.is_whole:
         tail = _tail(loop, size)
         is_torn = not tail.text.endswith("\n")
-        for entry in reversed(_read(tail.text)[0]):
-            if number_of(entry.id):
-                return number_of(entry.id) + 1 + is_torn
+        for raw in reversed(tail.text.splitlines()):
+            number = max((number_of(entry.id) for entry in _read(raw)[0]), default=0)
+            if number:
+                return number + 1 + is_torn
         size *= 8
     return 1 + max(map(number_of, files.names(loop.path("evidence"))), default=0)
 

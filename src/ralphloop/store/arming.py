@@ -130,7 +130,9 @@ def _record(
         explicit.append(UNPLANNED)
 
     def is_taken(loop_id: str) -> bool:
-        return here.knows(loop_id) or os.path.lexists(os.path.join(run_folder(source.root), loop_id))
+        records = [os.path.join(here.folder, kind, loop_id + ".json") for kind in (shelf.ARMED, shelf.ENDED)]
+        folders = [here.kept(loop_id), os.path.join(run_folder(source.root), loop_id)]
+        return any(map(os.path.lexists, records + folders))
 
     return Record(
         new_id(source.layout, source.name, now=now, is_taken=is_taken),

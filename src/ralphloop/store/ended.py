@@ -80,6 +80,12 @@ def stamp(here: Shelf, path: str, ended_at: str) -> None:
         pass
 
 
+def ended_at(here: Shelf, path: str) -> str:
+    """When the last loop of this file ended; empty if there was none."""
+    place = here.stamp_of(path)
+    return (files.read_quietly(place) or "").strip() if os.path.isfile(place) else ""
+
+
 def _note_all(here: Shelf) -> None:
     newest: dict[str, Record] = {}
     for record in here.records(ENDED):

@@ -134,11 +134,6 @@ class Shelf:
         """The folder with the last good copies of a loop's files, and its lock."""
         return os.path.join(self.folder, "kept", loop_id)
 
-    def knows(self, loop_id: str) -> bool:
-        """Whether there is or was a loop of this id: one under way has its folder."""
-        places = (os.path.join(self.folder, kind, loop_id + ".json") for kind in (ARMED, ENDED))
-        return os.path.lexists(self.kept(loop_id)) or any(map(os.path.lexists, places))
-
     def owned_by(self, session: Optional[str]) -> Optional[Record]:
         """The loop of this session; without a session id, the first one that has an owner."""
         if session is None:
@@ -181,19 +176,16 @@ class Shelf:
         place = self._place(record, kind)
         files.make_folder(os.path.dirname(place))
         old = self._find(record)
-        if ENDED in (kind, os.path.basename(os.path.dirname(old))):
+        is_past = ENDED in (kind, os.path.basename(os.path.dirname(old)))
+        if is_past:
             from ralphloop.store import ended
 
             known = ended.distrust(self)
-            self._move(record, old, place)
-            ended.note(self, record if kind == ENDED else None, known=known)
-        else:
-            self._move(record, old, place)
-
-    def _move(self, record: Record, old: str, place: str) -> None:
         if old and old != place:
             os.rename(old, place)
         files.write_text(place, jsontext.render(record.to_json()) + "\n", durable=True)
+        if is_past:
+            ended.note(self, record if kind == ENDED else None, known=known)
 
     def _place(self, record: Record, kind: str) -> str:
         name = file_name(record.session or "") if kind == OWNED else record.id
@@ -213,11 +205,6 @@ class Shelf:
 
     def stamp_of(self, path: str) -> str:
         return mirror(self._tree, path)
-
-    def ended_at(self, path: str) -> str:
-        """When the last loop of this file ended; empty if there was none."""
-        place = self.stamp_of(path)
-        return (files.read_quietly(place) or "").strip() if os.path.isfile(place) else ""
 
 
 def mirror(tree: str, path: str) -> str:

@@ -8,7 +8,7 @@ import pytest
 
 from ralphloop.domain.model import ARMED, CANCELLED, ENDED, FAILED, FEATURES, PAUSED, RUNNING, LoopState
 from ralphloop.errors import TakenError
-from ralphloop.store import arming, shelf
+from ralphloop.store import arming, ended, shelf
 from ralphloop.store.lock import is_locked
 from ralphloop.store.loop import LoopFiles, run_folder
 from ralphloop.tasklists.source import Source
@@ -48,7 +48,7 @@ def test_the_list_of_a_loop_that_has_ended_is_free(project, listed, kind, before
     loop = arming.arm(listed, project.shelf, session=now, started=True)
     assert ids(project, shelf.ENDED) == ["old"]
     assert arming.holder(listed, project.shelf).id == loop.record.id
-    assert project.shelf.ended_at(listed.paths["list"])
+    assert ended.ended_at(project.shelf, listed.paths["list"])
 
 
 def test_nor_does_it_hold_its_session(project, listed):

@@ -164,13 +164,13 @@ def test_a_stamp_has_the_time_of_its_file_to_the_nanosecond(project):
     ended.stamp(project.shelf, path, "2026-01-01T00:00:00.000Z")
     place = mirror(os.path.join(home(project.env), "by-path"), path)
     assert os.stat(place).st_mtime_ns == os.stat(path).st_mtime_ns
-    assert project.shelf.ended_at(path) == "2026-01-01T00:00:00.000Z"
+    assert ended.ended_at(project.shelf, path) == "2026-01-01T00:00:00.000Z"
 
 
 def test_a_file_that_is_gone_is_not_stamped(project):
     path = os.path.join(project.root, "none.json")
     ended.stamp(project.shelf, path, "2026")
-    assert project.shelf.ended_at(path) == ""
+    assert ended.ended_at(project.shelf, path) == ""
 
 
 def test_an_ended_loop_moves_to_the_ended_and_stamps_its_file(project):
@@ -180,7 +180,7 @@ def test_an_ended_loop_moves_to_the_ended_and_stamps_its_file(project):
     state = arming.LoopState(id="L1", layout="features", state=shelf.ENDED)
     loop.rest(state)
     assert (found(project.shelf, OWNED), found(project.shelf, ENDED)) == ([], ["L1"])
-    assert project.shelf.ended_at(path)
+    assert ended.ended_at(project.shelf, path)
 
 
 @pytest.mark.parametrize(
