@@ -15,6 +15,7 @@ import pytest
 from hook.conftest import ProjectFactory
 from hook.harness import OTHER, OWN_FILES, POINTERS, SEQUENTIAL, SETTINGS, LoopProject, loop_files
 from hook.lines import tool_line
+from ralphloop.store import ended
 
 SHELLS = [
     shell
@@ -342,6 +343,55 @@ def test_the_first_prompt_notes_what_an_earlier_version_ended(features: LoopProj
     for session, starts in ((features.session, True), (OTHER, False)):
         features.extra_env["CLAUDE_CODE_SESSION_ID"] = session
         assert bool(watched.starts(event="UserPromptSubmit")) is starts
+
+
+def as_left(found: LoopProject, *names: str) -> list[tuple[Path, Path]]:
+    """Lists whose loops have ended, with their stamps."""
+    pairs = []
+    for name in names:
+        path = found.root / ".ralph/loops" / name / "feature_list.json"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("[]")
+        ended.stamp(found.shelf(), str(path), "2026-01-01T00:00:00.000Z")
+        pairs.append((path, Path(found.shelf().stamp_of(str(path)))))
+    return pairs
+
+
+def test_of_many_lists_the_one_that_is_not_as_its_loop_left_it_starts_python(project: ProjectFactory) -> None:
+    found = project("features", {"README.md": "x"})
+    watched = Watched(found)
+    pairs = as_left(found, "a", "b c", "[d]", "*", "-n", "é")
+    assert not watched.starts()
+    for path, stamp in pairs:
+        time = path.stat().st_mtime_ns
+        for moved in (-(10**9), 10**9):
+            os.utime(path, ns=(time, time + moved))
+            assert watched.starts(), path
+        os.utime(path, ns=(time, time))
+        aside = stamp.rename(stamp.with_name("aside"))
+        assert watched.starts(), stamp
+        aside.rename(stamp)
+    assert not watched.starts()
+
+
+def test_a_list_that_is_gone_leaves_the_others_to_be_judged(project: ProjectFactory) -> None:
+    found = project("features", {"README.md": "x"})
+    watched = Watched(found)
+    (gone, _), (path, _) = as_left(found, "a", "b")
+    gone.unlink()
+    assert not watched.starts()
+    os.utime(path, (1_700_000_000, 1_700_000_000))
+    assert watched.starts()
+
+
+def test_lists_without_any_stamp_start_python(project: ProjectFactory) -> None:
+    found = project("features", {"README.md": "x"})
+    watched = Watched(found)
+    ((_, stamp),) = as_left(found, "a")
+    shutil.rmtree(stamp.parent)
+    assert watched.starts()
+    shutil.rmtree(stamp.parent.parent)
+    assert watched.starts()
 
 
 def test_a_cancelled_loop_whose_file_is_gone_starts_no_python(features: LoopProject) -> None:

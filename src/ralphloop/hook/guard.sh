@@ -59,6 +59,31 @@ rl_file() {
   rl_like "$1" "$rl_state/by-path$1"
 }
 
+# The same for every list in the folder $1. Where each has a stamp and each stamp its list, the stamps are looked
+# at from their own folder: of many lists it is the long paths that cost.
+rl_lists() {
+  rl_path=$1
+  if [ -d "$rl_state/by-path$1" ]; then
+    rl_here=$PWD
+    rl_text=
+    cd "$1" 2>/dev/null && set -- */feature_list.json && rl_text=$* && set --
+    cd "$rl_state/by-path$rl_path" 2>/dev/null && set -- */feature_list.json
+    if [ "$rl_text" = "$*" ]; then
+      for rl_name; do
+        [ "$rl_path/$rl_name" -nt "$rl_name" ] || [ "$rl_path/$rl_name" -ot "$rl_name" ] || continue
+        cd "$rl_here" 2>/dev/null
+        rl_start
+      done
+      cd "$rl_here" 2>/dev/null
+      return 0
+    fi
+    cd "$rl_here" 2>/dev/null
+  fi
+  for rl_path in "$rl_path"/*/feature_list.json; do
+    [ -e "$rl_path" ] && rl_like "$rl_path" "$rl_state/by-path$rl_path"
+  done
+}
+
 # Read a short text file into $rl_text; start if it cannot be read or is as long as the block. `read` would
 # go byte by byte to a newline that may never come. The outer redirection is for bash, which reports NULs.
 rl_read() {
@@ -110,9 +135,8 @@ rl_look() {
   esac
   case $rl_layouts in
   *features*)
-    for rl_path in "$rl_dir"/.ralph/loops/*/feature_list.json "$rl_dir"/.claude/data/ralph-loops/*/feature_list.json; do
-      [ -e "$rl_path" ] && rl_like "$rl_path" "$rl_state/by-path$rl_path"
-    done
+    [ -d "$rl_dir/.ralph/loops" ] && rl_lists "$rl_dir/.ralph/loops"
+    [ -d "$rl_dir/.claude/data/ralph-loops" ] && rl_lists "$rl_dir/.claude/data/ralph-loops"
     [ -z "${RALPH_LOOP_DIR:-}" ] || rl_file "$rl_dir/$RALPH_LOOP_DIR/feature_list.json"
     ;;
   esac
