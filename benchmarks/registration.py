@@ -14,15 +14,19 @@ PLUGIN = REPOSITORY / "plugins" / "ralphloop"
 REFERENCES = Path(__file__).resolve().parent / "reference"
 
 
-def stop_command() -> str:
+def hook_command(event: str = "Stop") -> str:
     """The registered shell line, with the plugin's folder put in as the client does it: as text."""
     hooks = json.loads((PLUGIN / "hooks" / "hooks.json").read_text())["hooks"]
-    command: str = hooks["Stop"][0]["hooks"][0]["command"]
+    command: str = hooks[event][0]["hooks"][0]["command"]
     return command.replace("${CLAUDE_PLUGIN_ROOT}", str(PLUGIN))
 
 
 def stop_argv() -> list[str]:
-    return ["/bin/sh", "-c", stop_command()]
+    return ["/bin/sh", "-c", hook_command()]
+
+
+def prompt_argv() -> list[str]:
+    return ["/bin/sh", "-c", hook_command("UserPromptSubmit")]
 
 
 def base_interpreter() -> str:
@@ -45,12 +49,12 @@ def reference_argvs() -> dict[str, list[str] | None]:
 
 def second_stop_argv() -> list[str]:
     """The same hook as a project's settings would register it: under a name of its own."""
-    return ["/bin/sh", "-c", renamed(stop_command(), "bench")]
+    return ["/bin/sh", "-c", renamed(hook_command(), "bench")]
 
 
 def statusline_argv() -> list[str]:
     """The status line as settings register it: the same guard, for every layout."""
-    command = renamed(stop_command(), "statusline")
+    command = renamed(hook_command(), "statusline")
     return ["/bin/sh", "-c", re.sub(r"\brl_layouts=\w+", "rl_layouts='features specum speckit'", command)]
 
 

@@ -25,6 +25,7 @@ class Run:
     exit_code: int
     stdout: bytes
     stderr: bytes
+    cpu_ms: float = 0.0  # its own and that of the children it waited for
 
     @property
     def blocks(self) -> bool:
@@ -76,15 +77,16 @@ class Started:
     stderr: int
 
 
-def interleave(candidates: Sequence[Candidate], rounds: int) -> list[Series]:
-    """Time every candidate once per round, in an order that rotates, after a few rounds that do not count."""
+def interleave(candidates: Sequence[Candidate], rounds: int, *, cpu: bool = False) -> list[Series]:
+    """Time every candidate once per round, in an order that rotates, after a few rounds that do not count.
+    `cpu` takes what they computed instead of how long they took."""
     samples: dict[str, list[float]] = {candidate.name: [] for candidate in candidates}
     for number in range(-WARM_UP_ROUNDS, rounds):
         first = number % len(candidates)
         for candidate in [*candidates[first:], *candidates[:first]]:
             run = run_candidate(candidate)
             if number >= 0:
-                samples[candidate.name].append(run.elapsed_ms)
+                samples[candidate.name].append(run.cpu_ms if cpu else run.elapsed_ms)
     return [Series(name, taken) for name, taken in samples.items()]
 
 
@@ -123,12 +125,13 @@ def finish(started: Started) -> Run:
     chunks = []
     while chunk := read_before_timeout(started):
         chunks.append(chunk)
-    _, status = os.waitpid(started.pid, 0)
+    _, status, used = os.wait4(started.pid, 0)
     elapsed_ms = (time.perf_counter() - started.started_at) * 1000
     stderr = os.pread(started.stderr, 65536, 0)
     os.close(started.stdout)
     os.close(started.stderr)
-    return Run(elapsed_ms, os.waitstatus_to_exitcode(status), b"".join(chunks), stderr)
+    cpu_ms = (used.ru_utime + used.ru_stime) * 1000
+    return Run(elapsed_ms, os.waitstatus_to_exitcode(status), b"".join(chunks), stderr, cpu_ms)
 
 
 def read_before_timeout(started: Started) -> bytes:

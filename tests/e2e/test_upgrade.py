@@ -320,6 +320,21 @@ def test_a_loop_that_has_ended_starts_nothing(lay_out: LayOut) -> None:
     assert not started.exists()
 
 
+def test_a_loop_that_had_ended_is_still_its_sessions(lay_out: LayOut) -> None:
+    """Nothing leads to it by the session's name: it is looked for, until the first prompt notes it."""
+    scene = lay_out("complete")
+    words = [PYTHON, "-I", "-S", str(PACKAGE / "hook" / "launch.py"), "statusline", "features"]
+    for _ in range(2):
+        told = subprocess.run(
+            words, input=json.dumps(scene.payload("Status")), cwd=scene.root, env=scene.hook_env(),
+            capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        assert told.stdout.startswith("ralphloop demo · complete")
+        scene.hook("UserPromptSubmit", prompt="hello", session_id="another")
+        assert (scene.mirror / "@ralph" / "last" / scene.session).read_text() == scene.kept.name + "\n"
+    assert len(list((scene.mirror / "@ralph" / "last").iterdir())) == 2
+
+
 def test_a_word_that_was_typed_still_arrives(lay_out: LayOut) -> None:
     """The person typed a slash command, and the prompt that it becomes calls the command line of today."""
     scene = lay_out("plugin")

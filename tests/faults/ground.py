@@ -17,8 +17,9 @@ from ralphloop.domain import jsontext
 from ralphloop.domain.model import LoopState
 from ralphloop.evidence import record as evidence
 from ralphloop.hook import main as hook
-from ralphloop.store import approvals, arming
+from ralphloop.store import approvals
 from ralphloop.store.loop import LoopFiles
+from ralphloop.store.shelf import ARMED, ENDED, OWNED
 from ralphloop.testing import forked
 from ralphloop.testing.faults import Disk, Fault
 
@@ -104,7 +105,7 @@ class Ground(LoopProject):
     def loops(self) -> list[Loop]:
         """All that the state directory knows here, in the order of their ids."""
         found = {}
-        for kind in arming.RECORDS:
+        for kind in (OWNED, ARMED, ENDED):
             for record in self.shelf().records(kind):
                 files = LoopFiles(record, self.shelf(), writes=False)
                 state = files.load()

@@ -21,7 +21,7 @@ from ralphloop.engine import find
 from ralphloop.hook.answer import stop
 from ralphloop.store import approvals, arming, tasks
 from ralphloop.store.loop import LoopFiles
-from ralphloop.store.shelf import Shelf
+from ralphloop.store.shelf import ARMED, ENDED, OWNED, Shelf
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 PLUGINS = {"features": "ralphloop", "specum": "ralph-specum", "speckit": "ralph-speckit"}
@@ -272,7 +272,7 @@ class LoopProject:
 
     def the_loop(self) -> LoopFiles:
         here, loop_id = self.shelf(), self.loop()["id"]
-        records = [record for kind in arming.RECORDS for record in here.records(kind)]
+        records = [record for kind in (OWNED, ARMED, ENDED) for record in here.records(kind)]
         (record,) = [record for record in records if record.id == loop_id]
         return LoopFiles(record, here)
 

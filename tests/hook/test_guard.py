@@ -15,6 +15,7 @@ import pytest
 from hook.conftest import ProjectFactory
 from hook.harness import OTHER, OWN_FILES, POINTERS, SEQUENTIAL, SETTINGS, LoopProject, loop_files
 from hook.lines import tool_line
+from ralphloop.store import ended
 
 SHELLS = [
     shell
@@ -284,6 +285,113 @@ def test_a_prompt_of_the_session_whose_loop_has_ended_starts_python(features: Lo
         features.extra_env["CLAUDE_CODE_SESSION_ID"] = session
         assert bool(watched.starts(event="UserPromptSubmit")) is starts
         assert not watched.starts()
+
+
+def finished(found: LoopProject) -> Watched:
+    """The session's loop is over, and it is the session that is asked."""
+    for number in (1, 2, 3):
+        found.close(number)
+    found.turn()
+    found.extra_env["CLAUDE_CODE_SESSION_ID"] = found.session
+    return Watched(found)
+
+
+def shelf_folder(found: LoopProject) -> Path:
+    return Path(f"{found.state_home}/by-path{found.root}/@ralph")
+
+
+def test_a_prompt_asks_for_the_ended_loop_by_the_sessions_name_alone(features: LoopProject) -> None:
+    """The records may be as many as there are: none of them is read."""
+    watched = finished(features)
+    (record,) = (shelf_folder(features) / "ended").iterdir()
+    text = record.read_bytes()
+    record.write_bytes(b"")  # in place: what has ended is still known
+    assert watched.starts(event="UserPromptSubmit")
+    features.extra_env["CLAUDE_CODE_SESSION_ID"] = OTHER
+    record.write_bytes(text.replace(features.session.encode(), OTHER.encode()))
+    assert not watched.starts(event="UserPromptSubmit")
+
+
+def test_ended_loops_that_are_not_all_noted_start_python_at_a_prompt(features: LoopProject) -> None:
+    watched = finished(features)
+    features.extra_env["CLAUDE_CODE_SESSION_ID"] = OTHER
+    here = shelf_folder(features)
+    known = (here / "ended").stat().st_mtime_ns
+    for moved in (-(10**9), 10**9):
+        os.utime(here / "ended", ns=(known, known + moved))
+        assert watched.starts(event="UserPromptSubmit"), moved
+    os.utime(here / "ended", ns=(known, known))
+    assert not watched.starts(event="UserPromptSubmit")
+    shutil.rmtree(here / "last")  # as version 0.3.1 left it
+    assert watched.starts(event="UserPromptSubmit")
+    assert not watched.starts()
+
+
+@pytest.mark.parametrize("session", ["a b", "../ended", "é", "*", "x" * 201, "a/b"])
+def test_a_session_whose_name_is_not_plain_is_left_to_python(features: LoopProject, session: str) -> None:
+    watched = finished(features)
+    features.extra_env["CLAUDE_CODE_SESSION_ID"] = session
+    assert watched.starts(event="UserPromptSubmit")
+
+
+def test_the_first_prompt_notes_what_an_earlier_version_ended(features: LoopProject) -> None:
+    watched = finished(features)
+    folder = shelf_folder(features) / "last"
+    shutil.rmtree(folder)
+    features.send("UserPromptSubmit", session_id=OTHER, prompt="hello")
+    assert (folder / features.session).is_file()
+    for session, starts in ((features.session, True), (OTHER, False)):
+        features.extra_env["CLAUDE_CODE_SESSION_ID"] = session
+        assert bool(watched.starts(event="UserPromptSubmit")) is starts
+
+
+def as_left(found: LoopProject, *names: str) -> list[tuple[Path, Path]]:
+    """Lists whose loops have ended, with their stamps."""
+    pairs = []
+    for name in names:
+        path = found.root / ".ralph/loops" / name / "feature_list.json"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("[]")
+        ended.stamp(found.shelf(), str(path), "2026-01-01T00:00:00.000Z")
+        pairs.append((path, Path(found.shelf().stamp_of(str(path)))))
+    return pairs
+
+
+def test_of_many_lists_the_one_that_is_not_as_its_loop_left_it_starts_python(project: ProjectFactory) -> None:
+    found = project("features", {"README.md": "x"})
+    watched = Watched(found)
+    pairs = as_left(found, "a", "b c", "[d]", "*", "-n", "é")
+    assert not watched.starts()
+    for path, stamp in pairs:
+        time = path.stat().st_mtime_ns
+        for moved in (-(10**9), 10**9):
+            os.utime(path, ns=(time, time + moved))
+            assert watched.starts(), path
+        os.utime(path, ns=(time, time))
+        aside = stamp.rename(stamp.with_name("aside"))
+        assert watched.starts(), stamp
+        aside.rename(stamp)
+    assert not watched.starts()
+
+
+def test_a_list_that_is_gone_leaves_the_others_to_be_judged(project: ProjectFactory) -> None:
+    found = project("features", {"README.md": "x"})
+    watched = Watched(found)
+    (gone, _), (path, _) = as_left(found, "a", "b")
+    gone.unlink()
+    assert not watched.starts()
+    os.utime(path, (1_700_000_000, 1_700_000_000))
+    assert watched.starts()
+
+
+def test_lists_without_any_stamp_start_python(project: ProjectFactory) -> None:
+    found = project("features", {"README.md": "x"})
+    watched = Watched(found)
+    ((_, stamp),) = as_left(found, "a")
+    shutil.rmtree(stamp.parent)
+    assert watched.starts()
+    shutil.rmtree(stamp.parent.parent)
+    assert watched.starts()
 
 
 def test_a_cancelled_loop_whose_file_is_gone_starts_no_python(features: LoopProject) -> None:

@@ -7,13 +7,13 @@ from ralphloop import system as os
 from ralphloop.domain.model import FEATURES
 from ralphloop.engine import history, shell
 from ralphloop.engine.find import locate, roots
-from ralphloop.store import arming, files, shelf
+from ralphloop.store import arming, ended, files, shelf
 from ralphloop.store.shelf import Shelf
 from ralphloop.tasklists.registry import own_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Iterator, Mapping, Optional
+    from typing import Any, Iterator, Mapping, Optional
 
     from ralphloop.domain.model import StopEvent
     from ralphloop.engine.find import Call
@@ -77,6 +77,7 @@ def sources(cwd: str, call: Call) -> Iterator[Source]:
 def _claim(event: StopEvent, call: Call) -> Optional[LoopFiles]:
     taken: dict[str, set[str]] = {}  # by root: looked up once for all of its lists
     awaits = event.session is not None  # and once for all of them the client gets its moment
+    past = _Past(event.transcript)
     for source in sources(event.cwd, call):
         here = Shelf(source.root, call.env)
         if source.root not in taken:
@@ -86,7 +87,7 @@ def _claim(event: StopEvent, call: Call) -> Optional[LoopFiles]:
         if free and awaits:
             history.await_reply(event.transcript, event.reply)
             awaits = False
-        since = _own_since(source, here, event) if free else None
+        since = _own_since(source, here, event, past) if free else None
         # Last, because it parses the list, however large and whosever it is.
         if since is not None and arming.is_due(source):
             return _arm(source, here, event=event, call=call, since=since)
@@ -105,19 +106,34 @@ def _arm(source: Source, here: Shelf, *, event: StopEvent, call: Call, since: st
     return loop
 
 
-def _own_since(source: Source, here: Shelf, event: StopEvent) -> Optional[str]:
+class _Past:
+    """What the session's transcript shows, read once for however many lists."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._opening: Optional[tuple[str, str]] = None
+        self._calls: dict[str, list[tuple[str, dict[str, Any]]]] = {}
+
+    def opening(self) -> tuple[str, str]:
+        if self._opening is None:
+            self._opening = history.opening(self._path)
+        return self._opening
+
+    def tool_calls(self, marker: str) -> list[tuple[str, dict[str, Any]]]:
+        if marker not in self._calls:
+            self._calls[marker] = list(history.tool_calls(self._path, marker))
+        return self._calls[marker]
+
+
+def _own_since(source: Source, here: Shelf, event: StopEvent, past: _Past) -> Optional[str]:
     """When the session began this loop, as its transcript shows, after any earlier loop ended; else None."""
-    ended_at = here.ended_at(own_file(source))
+    ended_at = ended.ended_at(here, own_file(source))
     if event.session is None:
         return None if ended_at else ""
-    return _begun_since(source, event, ended_at)
-
-
-def _begun_since(source: Source, event: StopEvent, ended_at: str) -> Optional[str]:
-    begun, asked = history.opening(event.transcript)
+    begun, asked = past.opening()
     if begun > ended_at and is_prompt(source, asked):
         return begun
-    for stamp, tool_input in history.tool_calls(event.transcript, os.path.basename(own_file(source))):
+    for stamp, tool_input in past.tool_calls(os.path.basename(own_file(source))):
         if stamp > ended_at and writes(tool_input, source):
             return stamp
     return None

@@ -10,7 +10,7 @@ from ralphloop.engine import claim, find, history, transcript
 from ralphloop.engine.announce import announce
 from ralphloop.engine.reset import instant
 from ralphloop.engine.words import words_for
-from ralphloop.store import arming, shelf, tasks
+from ralphloop.store import arming, ended, shelf, tasks
 from ralphloop.store.loop import LoopFiles, iso
 from ralphloop.store.shelf import Shelf
 from ralphloop.tasklists.registry import own_file
@@ -116,6 +116,8 @@ def asked(event: StopEvent, call: find.Call, *, typed: str) -> str:
         return _approve(mine, typed, event, call)
     if mine is not None:
         return _after_interrupt(mine, typed, event, call) if call.serves(mine) else ""
+    for root in find.roots(event.cwd, call.env):
+        ended.catch_up(Shelf(root, call.env))
     return _bind(event, call, begun=history.opening(event.transcript)[0], asked=typed)
 
 

@@ -56,7 +56,7 @@ class Checker:
         self._say = say
         self._deadline = time.monotonic() + budget_s
         self._began = False
-        self._known = record.durations(record.entries(loop))
+        self._known = record.durations(record.recent(loop))
         self._ran: dict[str, Verdict] = {}
         self._tree = tree.Tree(None, None)
         self._due: Sequence[Due] = ()

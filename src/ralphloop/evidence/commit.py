@@ -209,8 +209,21 @@ def _due(loop: LoopFiles) -> list[Due]:
     if listed is None:
         return []
     name_tasks(listed, ledger)
-    known = record.entries(loop)
-    return [_one(task, loop=loop, ledger=ledger, known=known) for task in listed.tasks if task.id in wanted]
+    named = [task for task in listed.tasks if task.id in wanted]
+    known = record.recent(loop, suffices=lambda found: _shows(found, named, ledger))
+    return [_one(task, loop=loop, ledger=ledger, known=known) for task in named]
+
+
+def _shows(found: Sequence[record.Entry], named: Sequence[Task], ledger: Ledger) -> bool:
+    """Whether the run that the ledger names is there for each, and a green one of every command before it."""
+    places = {entry.id: place for place, entry in enumerate(found)}
+    for task in named:
+        facts = ledger.tasks[task.id]
+        before = found[: places.get(proof(facts), -1) + 1]
+        green = {entry.command for entry in before if entry.green}
+        if facts.get("state") == PROVEN and not green.issuperset(task.verify):
+            return False
+    return True
 
 
 def _one(task: Task, *, loop: LoopFiles, ledger: Ledger, known: Sequence[record.Entry]) -> Due:

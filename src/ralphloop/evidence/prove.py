@@ -111,11 +111,12 @@ class Prover:
         if not self._is_final:
             state.final_round = 0
             return
-        known = record.entries(self._loop)
-        if not (same_round and state.final_round and state.final_tree == self._tree_digest()):
-            state.final_round = 1 + max((entry.round for entry in known), default=0)
+        if same_round and state.final_round and state.final_tree == self._tree_digest():
+            so_far = record.of_round(self._loop, state.final_round)
+            self._checker.take_as_green([entry for entry in so_far if entry.green])
+        else:
+            state.final_round = record.next_number(self._loop)
         self._round = state.final_round
-        self._checker.take_as_green([entry for entry in known if entry.round == self._round and entry.green])
 
     def _tree_digest(self) -> str:
         return tree.look(self._folder, self._env).digest or ""

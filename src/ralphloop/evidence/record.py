@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from ralphloop import errors
 from ralphloop.domain import jsontext
 from ralphloop.store import files
+from ralphloop.store.lock import Lock
 from ralphloop.store.loop import LoopFiles
 
+# of the index: what a stop reads of it, about two hundred runs, and what has the last line as a rule
+TAIL, LINE = 64 * 1024, 4 * 1024
+WAIT_S = 2.0
 # the states of a file against the index
 SOUND, ALTERED, MISSING = "sound", "altered", "missing"
 
@@ -25,14 +31,22 @@ class Entry(NamedTuple):
     green: bool
     duration_s: float
     kind: str  # claim, done, final or manual
-    round: int
+    round: int  # of a final run: the number that came next when it began, so that none has it twice
 
 
 def add(loop: LoopFiles, facts: dict[str, Any], *, round_no: int = 0) -> str:
-    """Write one file of evidence and its line in the index; the id."""
+    """Write one file of evidence and its line in the index; the id. One at a time does, so that numbers rise
+    along the index; who waits in vain goes on, because no file is written over."""
     folder = loop.own_folder("evidence")
-    label = _label(facts["tasks"])
-    number = max(len(files.names(folder)), len(entries(loop))) + 1
+    try:
+        with Lock(_index(loop), wait_s=WAIT_S):
+            return _add(loop, folder, facts, round_no)
+    except errors.BusyError:
+        return _add(loop, folder, facts, round_no)
+
+
+def _add(loop: LoopFiles, folder: str, facts: dict[str, Any], round_no: int) -> str:
+    label, number = _label(facts["tasks"]), next_number(loop)
     while True:
         evidence_id = f"{number:04d}-{label}"
         text = jsontext.render({"id": evidence_id, **facts}) + "\n"
@@ -50,18 +64,48 @@ def add(loop: LoopFiles, facts: dict[str, Any], *, round_no: int = 0) -> str:
         "kind": facts["kind"],
         "round": round_no,
     }
-    files.append(_index(loop), _torn_end(_index(loop)) + jsontext.render(line) + "\n")
+    # a line that was cut off must not take the next one with it
+    torn_end = "" if _tail(loop, 1).text in ("", "\n") else "\n"
+    files.append(_index(loop), torn_end + jsontext.render(line) + "\n")
     return evidence_id
 
 
-def _torn_end(path: str) -> str:
-    """A line end, if the last line was cut off: it must not take the next one with it."""
+def next_number(loop: LoopFiles) -> int:
+    """The one after the last in the index; without one there, after the highest of the files."""
+    size, tail = LINE, Tail("", False)
+    while not tail.is_whole:
+        tail = _tail(loop, size)
+        is_torn = not tail.text.endswith("\n")
+        for raw in reversed(tail.text.splitlines()):
+            number = max((number_of(entry.id) for entry in _read(raw)[0]), default=0)
+            if number:
+                return number + 1 + is_torn
+        size *= 8
+    return 1 + max(map(number_of, files.names(loop.path("evidence"))), default=0)
+
+
+def number_of(evidence_id: str) -> int:
+    """0 if it has none."""
+    number = evidence_id.partition("-")[0]
+    return int(number) if number.isascii() and number.isdigit() else 0
+
+
+class Tail(NamedTuple):
+    """The whole lines at the end of the index, the last one perhaps cut off."""
+
+    text: str
+    is_whole: bool
+
+
+def _tail(loop: LoopFiles, size: int) -> Tail:
     try:
-        with open(path, "rb") as file:
-            file.seek(-1, os.SEEK_END)
-            return "" if file.read(1) == b"\n" else "\n"
+        with open(_index(loop), "rb") as file:
+            start = max(0, file.seek(0, os.SEEK_END) - size)
+            file.seek(start)
+            text = file.read(size).decode("utf-8", "surrogateescape")
     except OSError:
-        return ""
+        return Tail("", True)
+    return Tail(text.partition("\n")[2] if start and size > 1 else text, not start)
 
 
 def _label(tasks: list[str]) -> str:
@@ -79,10 +123,35 @@ def entries(loop: LoopFiles) -> list[Entry]:
     return read_index(loop)[0]
 
 
+def recent(loop: LoopFiles, *, suffices: Callable[[list[Entry]], bool] = lambda found: True) -> list[Entry]:
+    """The end of it, so that a stop costs the same after ten runs and after ten thousand; more of it until
+    that suffices."""
+    size = TAIL
+    while True:
+        tail = _tail(loop, size)
+        found = _read(tail.text)[0]
+        if tail.is_whole or suffices(found):
+            return found
+        size *= 8
+
+
+def of_round(loop: LoopFiles, round_no: int) -> list[Entry]:
+    """What a final run has come to so far."""
+
+    def begins_before(found: list[Entry]) -> bool:
+        return any(0 < number_of(entry.id) < round_no for entry in found)
+
+    return [entry for entry in recent(loop, suffices=begins_before) if entry.round == round_no]
+
+
 def read_index(loop: LoopFiles) -> tuple[list[Entry], int]:
-    """The same, and how many lines of the index cannot be read."""
+    """All of it, and how many lines of the index cannot be read."""
+    return _read(files.read_quietly(_index(loop)) or "")
+
+
+def _read(text: str) -> tuple[list[Entry], int]:
     found, bad = [], 0
-    for raw in (files.read_quietly(_index(loop)) or "").splitlines():
+    for raw in text.splitlines():
         try:
             data = jsontext.parse_object(raw)
         except ValueError:

@@ -45,14 +45,43 @@ rl_start() {
   exec "$rl_python" -I -S "${rl_guard%/*}/launch.py" "$rl_as" $rl_layouts ${rl_on:-}
 }
 
+# Start unless the stamp $2 is there and has the time of $1.
+rl_like() {
+  [ -f "$2" ] || rl_start
+  [ "$1" -nt "$2" ] && rl_start
+  [ "$1" -ot "$2" ] && rl_start
+  return 0
+}
+
 # Start if this loop file exists, unless it is just as an ended loop left it (same time as its stamp).
 rl_file() {
   [ -e "$1" ] || return 0
-  rl_stamp=$rl_state/by-path$1
-  [ -f "$rl_stamp" ] || rl_start
-  [ "$1" -nt "$rl_stamp" ] && rl_start
-  [ "$1" -ot "$rl_stamp" ] && rl_start
-  return 0
+  rl_like "$1" "$rl_state/by-path$1"
+}
+
+# The same for every list in the folder $1. Where each has a stamp and each stamp its list, the stamps are looked
+# at from their own folder: of many lists it is the long paths that cost.
+rl_lists() {
+  rl_path=$1
+  if [ -d "$rl_state/by-path$1" ]; then
+    rl_here=$PWD
+    rl_text=
+    cd "$1" 2>/dev/null && set -- */feature_list.json && rl_text=$* && set --
+    cd "$rl_state/by-path$rl_path" 2>/dev/null && set -- */feature_list.json
+    if [ "$rl_text" = "$*" ]; then
+      for rl_name; do
+        [ "$rl_path/$rl_name" -nt "$rl_name" ] || [ "$rl_path/$rl_name" -ot "$rl_name" ] || continue
+        cd "$rl_here" 2>/dev/null
+        rl_start
+      done
+      cd "$rl_here" 2>/dev/null
+      return 0
+    fi
+    cd "$rl_here" 2>/dev/null
+  fi
+  for rl_path in "$rl_path"/*/feature_list.json; do
+    [ -e "$rl_path" ] && rl_like "$rl_path" "$rl_state/by-path$rl_path"
+  done
 }
 
 # Read a short text file into $rl_text; start if it cannot be read or is as long as the block. `read` would
@@ -82,6 +111,19 @@ rl_settings() {
   case $rl_text in *specs_dirs* | *1+0*) rl_start ;; esac
 }
 
+# Start if this session has ended a loop here ($1): one look by its name, where all that has ended is noted.
+rl_ended() {
+  [ -d "$1/ended" ] || return 0
+  rl_like "$1/ended" "$1/last/.known"
+  # Every letter, because a range is what the locale takes for one. Python writes other names in another way.
+  case $CLAUDE_CODE_SESSION_ID in
+  *[!abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-]*) rl_start ;;
+  esac
+  [ ${#CLAUDE_CODE_SESSION_ID} -le 200 ] || rl_start
+  [ -e "$1/last/$CLAUDE_CODE_SESSION_ID" ] && rl_start
+  return 0
+}
+
 # Look at one folder, $rl_dir (empty for the root of the file system).
 rl_look() {
   for rl_path in "$rl_state/by-path$rl_dir/@ralph/owned/"*.json "$rl_state/by-path$rl_dir/@ralph/armed/"*.json; do
@@ -89,19 +131,12 @@ rl_look() {
   done
   # A status line, and a prompt that may be an approval, also concern the loop of this session that has ended.
   case $rl_as:${rl_on:-}:${CLAUDE_CODE_SESSION_ID:-} in
-  statusline:*:?* | *:prompt:?*)
-    for rl_path in "$rl_state/by-path$rl_dir/@ralph/ended/"*.json; do
-      [ -f "$rl_path" ] || continue
-      IFS= read -r rl_text <"$rl_path"
-      case $rl_text in *"\"session\": \"$CLAUDE_CODE_SESSION_ID\""*) rl_start ;; esac
-    done
-    ;;
+  statusline:*:?* | *:prompt:?*) rl_ended "$rl_state/by-path$rl_dir/@ralph" ;;
   esac
   case $rl_layouts in
   *features*)
-    for rl_path in "$rl_dir"/.ralph/loops/*/feature_list.json "$rl_dir"/.claude/data/ralph-loops/*/feature_list.json; do
-      rl_file "$rl_path"
-    done
+    [ -d "$rl_dir/.ralph/loops" ] && rl_lists "$rl_dir/.ralph/loops"
+    [ -d "$rl_dir/.claude/data/ralph-loops" ] && rl_lists "$rl_dir/.claude/data/ralph-loops"
     [ -z "${RALPH_LOOP_DIR:-}" ] || rl_file "$rl_dir/$RALPH_LOOP_DIR/feature_list.json"
     ;;
   esac

@@ -91,11 +91,13 @@ def _silent(shelves: list[Shelf], call: find.Call) -> str:
 
 def _ended(shelves: list[Shelf], session: Optional[str]) -> Optional[LoopFiles]:
     """The last loop that this session has brought to its end."""
-    found = [(record.armed_at, record.id, record, here) for here in shelves
-             for record in here.records(shelf.ENDED) if session and record.session == session]  # fmt: skip
-    if not found:
+    from ralphloop.store import ended
+
+    found = [(ended.last(here, session), here) for here in shelves] if session else []
+    mine = [(record.armed_at, record.id, record, here) for record, here in found if record is not None]
+    if not mine:
         return None
-    _, _, record, here = max(found, key=lambda one: one[:2])
+    _, _, record, here = max(mine, key=lambda one: one[:2])
     return LoopFiles(record, here, writes=False)
 
 

@@ -8,7 +8,7 @@ from ralphloop import errors
 from ralphloop.domain.ledger import Ledger, name_tasks, settle
 from ralphloop.domain.limits import iteration_limit
 from ralphloop.domain.model import ARMED, FINAL, OPEN, PAUSED, RUNNING, SET_ASIDE, Limits, LoopState
-from ralphloop.store import approvals, files, pins, shelf, tasks
+from ralphloop.store import approvals, pins, shelf, tasks
 from ralphloop.store.loop import LoopFiles, iso, new_id, run_folder
 from ralphloop.store.shelf import Record
 from ralphloop.tasklists.registry import own_file
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 # Iterations for a spec whose tasks are still to be written: the default of its own state file.
 UNPLANNED = 100
-RECORDS = (shelf.OWNED, shelf.ARMED, shelf.ENDED)
 
 
 def under_way(here: Shelf, *, naming: str = "") -> Iterator[Record]:
@@ -128,10 +127,14 @@ def _record(
     explicit = [max_iterations, source.max_iterations, parsed.max_iterations if parsed else None]
     if parsed is not None and parsed.phase != "execution" and not any(explicit):
         explicit.append(UNPLANNED)
-    taken = set(files.names(run_folder(source.root)))
-    taken.update(record.id for kind in RECORDS for record in here.records(kind))
+
+    def is_taken(loop_id: str) -> bool:
+        records = [os.path.join(here.folder, kind, loop_id + ".json") for kind in (shelf.ARMED, shelf.ENDED)]
+        folders = [here.kept(loop_id), os.path.join(run_folder(source.root), loop_id)]
+        return any(map(os.path.lexists, records + folders))
+
     return Record(
-        new_id(source.layout, source.name, now=now, taken=taken),
+        new_id(source.layout, source.name, now=now, is_taken=is_taken),
         layout=source.layout,
         name=source.name,
         root=source.root,

@@ -289,3 +289,16 @@ def inside(path: str, root: str) -> bool:
     """Whether the path, links resolved, is in the folder."""
     real = os.path.realpath(path)
     return real == root or real.startswith(root.rstrip(os.sep) + os.sep)
+
+
+def file_name(text: str) -> str:
+    """A file name for any id, `%` escapes for what is not plain; empty if it would be too long."""
+    plain = "".join(
+        ch if (ch.isalnum() and ch.isascii()) or ch in "_-" else "".join("%%%02x" % b for b in _bytes(ch))
+        for ch in text[:250]
+    )
+    return (plain or "%") if len(plain) <= 200 and len(text) <= 250 else ""
+
+
+def _bytes(ch: str) -> bytes:
+    return ch.encode("utf-8", "surrogatepass")

@@ -15,7 +15,7 @@ from ralphloop.tasklists.registry import own_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Container, Optional
+    from typing import Any, Callable, Optional
 
     from ralphloop.domain.ledger import Ledger
     from ralphloop.store.shelf import Record, Shelf
@@ -153,9 +153,11 @@ class LoopFiles:
 
     def _tidy(self) -> None:
         """Leave nothing that starts the hook again, nor what killed writes left."""
+        from ralphloop.store import ended
+
         path = own_file(self.record)
         for place in {path, os.path.realpath(path)}:
-            self.shelf.stamp(place, iso(time.time()))
+            ended.stamp(self.shelf, place, iso(time.time()))
         for folder in (self.folder, self.path("evidence"), self.kept, os.path.dirname(path)):
             files.sweep(folder, time.time())
 
@@ -273,13 +275,13 @@ def iso(moment: float) -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(moment)) + ".%03dZ" % (moment * 1000 % 1000)
 
 
-def new_id(layout: str, name: str, *, now: float, taken: Container[str]) -> str:
+def new_id(layout: str, name: str, *, now: float, is_taken: Callable[[str], bool]) -> str:
     """Layout, name and start time; a number on top if two loops begin in one second."""
     plain = "".join(ch if (ch.isalnum() and ch.isascii()) or ch in "._-" else "-" for ch in name)[:60]
     begun = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(now))
     base = "%s-%s-%s" % (layout, plain.lstrip(".") or "loop", begun)
     loop_id, count = base, 1
-    while loop_id in taken:
+    while is_taken(loop_id):
         count += 1
         loop_id = "%s-%d" % (base, count)
     return loop_id

@@ -3,7 +3,7 @@
 They live in the user's state directory under the project's real path, so a copied or cloned project
 has none: `armed/<loop>.json` waits for a session, `owned/<session>.json` has one, `ended/<loop>.json`
 is over. A record moves by one rename. A stamp beside them, under the path of a loop's own file and
-with that file's mtime, tells the shell guard that this file belongs to a loop that has ended.
+with that file's mtime, tells the shell guard that this file belongs to a loop that has ended (`ended.py`).
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ ARMED, OWNED, ENDED = "armed", "owned", "ended"
 # For the lock that all loops of a project share: of dozens the last waits for all others, and the client
 # gives a session's first hook 20 s.
 WAIT_S = 15.0
+file_name = files.file_name
 RECORD = "record"  # a file of this name: the person wants every stop here kept
 
 
@@ -138,7 +139,7 @@ class Shelf:
         if session is None:
             return next(self.records(OWNED), None)
         name = file_name(session)
-        record = self._load(OWNED, name + ".json") if name else None
+        record = self.load(OWNED, name + ".json") if name else None
         if record is not None:
             record.session = session
         return record
@@ -147,11 +148,11 @@ class Shelf:
         """All of them, or those in which this text stands somewhere: of many, the others are not parsed."""
         said = jsontext.render(naming) if naming else ""
         for name in files.names(os.path.join(self.folder, kind)):
-            record = self._load(kind, name, saying=said)
+            record = self.load(kind, name, saying=said)
             if record is not None:
                 yield record
 
-    def _load(self, kind: str, name: str, *, saying: str = "") -> Optional[Record]:
+    def load(self, kind: str, name: str, *, saying: str = "") -> Optional[Record]:
         text = files.read_quietly(os.path.join(self.folder, kind, name))
         if text is None or not name.endswith(".json") or saying not in text:
             return None
@@ -164,7 +165,7 @@ class Shelf:
     def fresh(self, record: Record) -> Record:
         """The record as it stands now; the one that is given if it is gone."""
         folder, name = os.path.split(self._find(record))
-        return (name and self._load(os.path.basename(folder), name)) or record
+        return (name and self.load(os.path.basename(folder), name)) or record
 
     def lock(self) -> Lock:
         files.make_folder(self.folder)
@@ -175,9 +176,16 @@ class Shelf:
         place = self._place(record, kind)
         files.make_folder(os.path.dirname(place))
         old = self._find(record)
+        is_past = ENDED in (kind, os.path.basename(os.path.dirname(old)))
+        if is_past:
+            from ralphloop.store import ended
+
+            known = ended.distrust(self)
         if old and old != place:
             os.rename(old, place)
         files.write_text(place, jsontext.render(record.to_json()) + "\n", durable=True)
+        if is_past:
+            ended.note(self, record if kind == ENDED else None, known=known)
 
     def rewrite(self, record: Record) -> None:
         """Write the record anew where it is. Call it under the lock."""
@@ -196,41 +204,15 @@ class Shelf:
                 return place
         said = jsontext.render(record.id)
         for name in files.names(os.path.join(self.folder, OWNED)):
-            known = self._load(OWNED, name, saying=said)
+            known = self.load(OWNED, name, saying=said)
             if known is not None and known.id == record.id:
                 return os.path.join(self.folder, OWNED, name)
         return ""
 
-    def stamp(self, path: str, ended_at: str) -> None:
-        """Note that the loop of this file is over, until the file changes."""
-        place = mirror(self._tree, path)
-        try:
-            stat = os.stat(path)
-            files.make_folder(os.path.dirname(place))
-            files.write_text(place, ended_at + "\n")
-            os.utime(place, ns=(stat.st_mtime_ns, stat.st_mtime_ns))
-        except OSError:
-            pass
-
-    def ended_at(self, path: str) -> str:
-        """When the last loop of this file ended; empty if there was none."""
-        place = mirror(self._tree, path)
-        return (files.read_quietly(place) or "").strip() if os.path.isfile(place) else ""
+    def stamp_of(self, path: str) -> str:
+        return mirror(self._tree, path)
 
 
 def mirror(tree: str, path: str) -> str:
     drive, rest = os.path.splitdrive(path)
     return tree + os.sep + drive.strip(":") + rest if drive else tree + rest
-
-
-def file_name(text: str) -> str:
-    """A file name for any id, `%` escapes for what is not plain; empty if it would be too long."""
-    plain = "".join(
-        ch if (ch.isalnum() and ch.isascii()) or ch in "_-" else "".join("%%%02x" % b for b in _bytes(ch))
-        for ch in text[:250]
-    )
-    return (plain or "%") if len(plain) <= 200 and len(text) <= 250 else ""
-
-
-def _bytes(ch: str) -> bytes:
-    return ch.encode("utf-8", "surrogatepass")

@@ -374,9 +374,9 @@ def test_a_stranger_among_many_loops_has_each_of_them_looked_at_once(tmp_path, m
     for number, source in enumerate(find.locate(FEATURES, root, call.env)):
         arming.arm(source, here, session=f"S{number}", started=True)
     looks = []
-    load = Shelf._load
+    load = Shelf.load
     monkeypatch.setattr(
-        Shelf, "_load", lambda self, *name, **more: looks.append(name) or load(self, *name, **more)
+        Shelf, "load", lambda self, *name, **more: looks.append(name) or load(self, *name, **more)
     )
     (tmp_path / "t.jsonl").write_text(asked("something else", at=NOW))
     event = StopEvent(session="stranger", cwd=root, transcript=str(tmp_path / "t.jsonl"))
@@ -396,3 +396,21 @@ def test_however_many_lists_there_are_a_stop_waits_once_for_its_reply(tmp_path, 
     call = Call(registration="r", layouts=LAYOUTS, env={"HOME": str(tmp_path)}, cwd=str(tmp_path))
     assert claim.for_stop(event, call) is None
     assert waits == [(event.transcript, "late")]
+
+
+def test_however_many_lists_there_are_the_transcript_is_read_once(tmp_path, monkeypatch):
+    for name in ("a", "b", "c"):
+        folder = tmp_path / ".ralph" / "loops" / name
+        folder.mkdir(parents=True)
+        (folder / "feature_list.json").write_text('{"features": [{"id": "F1", "description": "x"}]}')
+    (tmp_path / "t.jsonl").write_text(asked("hello"))
+    reads = []
+    for name in ("opening", "tool_calls"):
+        real = getattr(claim.history, name)
+        monkeypatch.setattr(
+            claim.history, name, lambda *about, name=name, real=real: reads.append(name) or real(*about)
+        )
+    event = StopEvent(session="S", cwd=str(tmp_path), transcript=str(tmp_path / "t.jsonl"))
+    call = Call(registration="r", layouts=LAYOUTS, env={"HOME": str(tmp_path)}, cwd=str(tmp_path))
+    assert claim.for_stop(event, call) is None
+    assert reads == ["opening", "tool_calls"]

@@ -5,12 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shutil
 import stat
 from pathlib import Path
 
 import pytest
 
 from ralphloop.evidence import record
+from ralphloop.store.lock import Lock
 from unit.evidence.loops import Checked, task
 
 
@@ -132,3 +134,57 @@ def test_the_last_run_of_a_command_tells_how_long_it_takes(loop):
     for command, duration_s in (("a", 1.0), ("b", 2.0), ("a", 3.0)):
         record.add(loop, facts(command=command, duration_s=duration_s))
     assert record.durations(record.entries(loop)) == {"a": 3.0, "b": 2.0}
+
+
+def test_numbers_go_on_from_the_end_of_the_index_without_a_look_at_the_files(loop, monkeypatch):
+    for _ in range(3):
+        record.add(loop, facts())
+    monkeypatch.setattr(record.files, "names", lambda folder: pytest.fail("the folder was listed"))
+    assert record.add(loop, facts("F2")) == "0004-F2"
+
+
+def test_of_a_long_index_only_the_end_is_read(loop):
+    record.add(loop, facts())
+    line = index(loop).read_text()
+    many = 3 * record.TAIL // len(line)
+    index(loop).write_text("".join(line.replace("0001-", f"{n:04d}-") for n in range(1, many + 1)))
+    assert record.add(loop, facts()) == f"{many + 1:04d}-F1"
+    found = record.recent(loop)
+    assert [found[-2].id, found[-1].id] == [f"{many:04d}-F1", f"{many + 1:04d}-F1"]
+    assert record.TAIL // 2 < len(found) * len(line) <= record.TAIL
+    assert len(record.recent(loop, suffices=lambda found: len(found) > many // 2)) > many // 2
+    assert record.recent(loop, suffices=lambda found: False) == record.entries(loop)
+
+
+def test_numbers_never_go_back(loop):
+    """Whatever is lost of the files or of the index."""
+    for name in ("F1", "F2", "F3"):
+        record.add(loop, facts(name))
+    shutil.rmtree(loop.path("evidence"))
+    assert record.add(loop, facts("F4")) == "0004-F4"
+    text = index(loop).read_text()
+    index(loop).write_text(text[: -len(text.splitlines()[-1]) // 2])  # a torn line is still a number
+    assert record.add(loop, facts("F5")) == "0005-F5"
+    index(loop).unlink()
+    assert record.add(loop, facts("F6")) == "0006-F6"
+
+
+def test_of_many_at_once_each_has_a_number_of_its_own(loop):
+    children = []
+    for worker in range(6):
+        child = os.fork()
+        if not child:
+            for _ in range(5):
+                record.add(loop, facts(f"F{worker}"))
+            os._exit(0)
+        children.append(child)
+    assert not any(os.waitpid(child, 0)[1] for child in children)
+    numbers = [int(entry.id.partition("-")[0]) for entry in record.entries(loop)]
+    assert numbers == list(range(1, 31))
+
+
+def test_an_index_that_somebody_holds_is_not_waited_for_long(loop, monkeypatch):
+    record.add(loop, facts())
+    monkeypatch.setattr(record, "WAIT_S", 0.05)
+    with Lock(str(index(loop))):
+        assert record.add(loop, facts()) == "0002-F1"

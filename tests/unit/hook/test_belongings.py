@@ -9,7 +9,7 @@ import pytest
 from ralphloop.domain.model import StopEvent
 from ralphloop.engine.find import Call, locate
 from ralphloop.hook.belongings import Belongings, blank, marks
-from ralphloop.store import approvals, arming
+from ralphloop.store import approvals, arming, ended
 from ralphloop.store.loop import LoopFiles
 from ralphloop.store.shelf import Shelf
 from unit.domain.cases import each
@@ -106,7 +106,7 @@ def test_what_does_not_fit_any_more_is_left_out(tmp_path: Path, monkeypatch: pyt
 
 def test_a_list_that_ended_once_has_its_stamp_beside_it(tmp_path: Path) -> None:
     loop, call = loop_at(tmp_path / "home")
-    loop.shelf.stamp(loop.record.paths["list"], "2026-01-01T00:00:00.000Z")
+    ended.stamp(loop.shelf, loop.record.paths["list"], "2026-01-01T00:00:00.000Z")
     stamps = [
         text
         for path, text in belongings(loop, call).home.items()

@@ -8,9 +8,9 @@ import pytest
 
 from ralphloop.domain.model import ARMED, CANCELLED, ENDED, FAILED, FEATURES, PAUSED, RUNNING, LoopState
 from ralphloop.errors import TakenError
-from ralphloop.store import arming, shelf
+from ralphloop.store import arming, ended, shelf
 from ralphloop.store.lock import is_locked
-from ralphloop.store.loop import LoopFiles
+from ralphloop.store.loop import LoopFiles, run_folder
 from ralphloop.tasklists.source import Source
 
 
@@ -48,7 +48,7 @@ def test_the_list_of_a_loop_that_has_ended_is_free(project, listed, kind, before
     loop = arming.arm(listed, project.shelf, session=now, started=True)
     assert ids(project, shelf.ENDED) == ["old"]
     assert arming.holder(listed, project.shelf).id == loop.record.id
-    assert project.shelf.ended_at(listed.paths["list"])
+    assert ended.ended_at(project.shelf, listed.paths["list"])
 
 
 def test_nor_does_it_hold_its_session(project, listed):
@@ -93,6 +93,19 @@ def test_one_that_is_taken_up_again_is_never_seen_as_ended(project, listed, monk
     arming.take_up(loop, loop.load())
     assert held == [True]
     assert ids(project, shelf.OWNED) == ["old"]
+
+
+@pytest.mark.parametrize("kind", [shelf.ARMED, shelf.ENDED, "kept", "run"])
+def test_an_id_that_a_loop_has_or_had_is_not_given_again(project, listed, monkeypatch, kind):
+    monkeypatch.setattr(arming.time, "time", lambda: 1_700_000_000.0)
+    first = arming.arm(listed, project.shelf, session="S1", started=True, writes=False).record.id
+    if kind in ("kept", "run"):
+        os.makedirs(project.shelf.kept(first) if kind == "kept" else run_folder(project.root) + "/" + first)
+    else:
+        project.shelf.put(project.record(first), kind)
+    assert (
+        arming.arm(listed, project.shelf, session="S2", started=True, writes=False).record.id == first + "-2"
+    )
 
 
 @pytest.mark.parametrize("name", ["feature_list.json", "other.json"])

@@ -150,14 +150,14 @@ def test_the_log_keeps_one_line_per_entry(project):
 def test_ids_are_layout_name_and_time_and_never_taken(project):
     taken: set[str] = set()
     for _ in range(50):
-        taken.add(new_id("features", "demo", now=0.0, taken=taken))
+        taken.add(new_id("features", "demo", now=0.0, is_taken=taken.__contains__))
     assert len(taken) == 50
     assert "features-demo-19700101T000000Z" in taken
 
 
 @each("name", ["../../etc", "a/b", "", "...", "é", "x" * 500, "a b\n", "$(x)", "\ud800", "-rf"])
 def test_an_id_is_one_plain_file_name_whatever_the_loop_is_called(name):
-    loop_id = new_id("features", name, now=0.0, taken=())
+    loop_id = new_id("features", name, now=0.0, is_taken=lambda _: False)
     assert os.path.basename(loop_id) == loop_id
     assert loop_id.isascii()
     assert loop_id.startswith("features-")

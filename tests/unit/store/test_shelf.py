@@ -9,7 +9,7 @@ import pytest
 
 from ralphloop.domain import jsontext
 from ralphloop.domain.model import Limits, LoopState
-from ralphloop.store import arming, files, shelf
+from ralphloop.store import arming, ended, files, shelf
 from ralphloop.store.shelf import ARMED, ENDED, OWNED, Record, Shelf, file_name, home, mirror
 from unit.domain.cases import each
 
@@ -161,16 +161,16 @@ def test_an_id_too_long_for_a_file_has_no_name_and_owns_nothing(text, project):
 def test_a_stamp_has_the_time_of_its_file_to_the_nanosecond(project):
     path = project.features({"id": "a"})
     os.utime(path, ns=(1_700_000_000_123_456_789, 1_700_000_000_123_456_789))
-    project.shelf.stamp(path, "2026-01-01T00:00:00.000Z")
+    ended.stamp(project.shelf, path, "2026-01-01T00:00:00.000Z")
     place = mirror(os.path.join(home(project.env), "by-path"), path)
     assert os.stat(place).st_mtime_ns == os.stat(path).st_mtime_ns
-    assert project.shelf.ended_at(path) == "2026-01-01T00:00:00.000Z"
+    assert ended.ended_at(project.shelf, path) == "2026-01-01T00:00:00.000Z"
 
 
 def test_a_file_that_is_gone_is_not_stamped(project):
     path = os.path.join(project.root, "none.json")
-    project.shelf.stamp(path, "2026")
-    assert project.shelf.ended_at(path) == ""
+    ended.stamp(project.shelf, path, "2026")
+    assert ended.ended_at(project.shelf, path) == ""
 
 
 def test_an_ended_loop_moves_to_the_ended_and_stamps_its_file(project):
@@ -180,7 +180,7 @@ def test_an_ended_loop_moves_to_the_ended_and_stamps_its_file(project):
     state = arming.LoopState(id="L1", layout="features", state=shelf.ENDED)
     loop.rest(state)
     assert (found(project.shelf, OWNED), found(project.shelf, ENDED)) == ([], ["L1"])
-    assert project.shelf.ended_at(path)
+    assert ended.ended_at(project.shelf, path)
 
 
 @pytest.mark.parametrize(

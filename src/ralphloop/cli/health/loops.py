@@ -19,6 +19,7 @@ from ralphloop.loops.spec import triage
 from ralphloop.loops.spec.catalogue import specs_at
 from ralphloop.loops.spec.kind import NOTES, SPECKIT_KIND, SPECUM_KIND
 from ralphloop.store import files
+from ralphloop.store.ended import LAST
 from ralphloop.store.lock import Lock
 from ralphloop.store.loop import LoopFiles
 from ralphloop.store.shelf import ARMED, ENDED, OWNED
@@ -133,7 +134,7 @@ def _spares(place: Place) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Folders that are ours alone; elsewhere, the files that we write there."""
     for shelf in place.shelves:
         yield shelf.home, ()
-        for below in ("", ARMED, OWNED, ENDED):
+        for below in ("", ARMED, OWNED, ENDED, LAST):
             yield os.path.join(shelf.folder, below), ()
         kept = os.path.join(shelf.folder, "kept")
         for name in files.names(kept):
