@@ -298,6 +298,8 @@ def _denied(now: Situation) -> Optional[Answer]:
     why = "%s %s %d times" % (DENIED, prompt.line(tool, 80), now.limits.denials)
     if rule:
         why += "; the rule to add: " + prompt.line(rule, 200)
+    if now.words.only_alone and "ralphloop" in rule:
+        why += " (alone on its line, a command of ralphloop's needs none)"
     where = "the settings" if now.supervision is not None else "`/permissions` or the settings"
     text = "needs you: %s. Allow it in %s, then %s." % (why, where, now.words.go_on)
     return close(now, PAUSED, NEEDS_INPUT, why, message=text)

@@ -212,6 +212,14 @@ class StopEvent:
         self.crons = crons
 
 
+def is_older(stamp: str, since: str) -> bool:
+    """Whether an entry of a transcript is from before `since`; a stamp of whole seconds may mean any moment
+    of its second."""
+    if stamp[19:] in ("Z", ".000Z"):
+        return stamp[:19] < since[:19]
+    return stamp < since
+
+
 class Turn:
     """What the transcript shows of the time since the last stop."""
 

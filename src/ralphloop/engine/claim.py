@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 WRITTEN = ("content", "new_string", "edits")
 LEFT_OUT = ("edits", "old_string")  # of which only what comes instead is written
 
+PROMPT_MIN = 40  # characters; a shorter one, like "continue", is typed by whoever never saw the file
+
 ELSEWHERE = "$OLDPWD"  # a folder that only a shell knows
 PREFIXES = ("!", "{", "do", "elif", "else", "if", "sudo", "then", "time", "until", "while")
 
@@ -115,7 +117,8 @@ def _own_since(source: Source, here: Shelf, event: StopEvent) -> Optional[str]:
 
 def _begun_since(source: Source, event: StopEvent, ended_at: str) -> Optional[str]:
     begun, asked = history.opening(event.transcript)
-    if begun > ended_at and is_prompt(source, asked):
+    is_telling = len("".join(asked.split())) >= PROMPT_MIN
+    if begun > ended_at and is_telling and is_prompt(source, asked):
         return begun
     for stamp, tool_input in history.tool_calls(event.transcript, os.path.basename(own_file(source))):
         if stamp > ended_at and writes(tool_input, source):
