@@ -20,18 +20,22 @@ if TYPE_CHECKING:
 
 def approved(here: Shelf) -> frozenset[str]:
     """The commands that may run in this project, if it still is the folder that they were approved for."""
+    return frozenset() if is_within_reach(here) else recorded(here)
+
+
+def recorded(here: Shelf) -> frozenset[str]:
+    """The same, whether or not they count where they are kept."""
     known = _load(here)
-    if known.get("folder") != _identity(here.root) or is_within_reach(here):
-        return frozenset()
     commands = known.get("commands")
-    return frozenset(commands if isinstance(commands, dict) else ())
+    if not isinstance(commands, dict) or known.get("folder") != _identity(here.root):
+        return frozenset()
+    return frozenset(commands)
 
 
 def approve(here: Shelf, commands: Iterable[str], *, by: str) -> None:
     """Add to what may run; what was approved for another folder of this name is forgotten."""
     if is_within_reach(here):
-        told = "the state directory lies inside the repository, so approvals in it do not count; unset "
-        raise OSError(22, told + "XDG_STATE_HOME or move it", here.home)
+        raise OSError(22, why_void(here), here.home)
     with here.lock():
         known = approved(here)
         old = _load(here).get("commands") if known else None
@@ -89,17 +93,35 @@ def _made_at(path: str) -> str:
     return data[80:92].hex() if not failed and told else ""
 
 
+def why_void(here: Shelf) -> str:
+    """Why no approval counts here, and the cure; empty where they do."""
+    top = _around(here)
+    if not top:
+        return ""
+    git = os.path.join(top, ".git")
+    is_repository = os.path.exists(git)
+    where = "the repository of %s, as the project does" % git if is_repository else "the project"
+    told = "the state directory %s lies inside %s, so approvals in it do not count; " % (here.home, where)
+    cure = "move it out of %s and set XDG_STATE_HOME to its new place" % top
+    return told + cure + (", or take that .git away" if is_repository else "")
+
+
 def is_within_reach(here: Shelf) -> bool:
     """Whether the state directory lies in the project or in the repository around it: what is there may have
     come with it. Only the place in the person's own home is beyond doubt, for those who work there."""
+    return bool(_around(here))
+
+
+def _around(here: Shelf) -> str:
+    """The project, or the topmost repository around it, if the state directory lies in it too."""
     if here.home == os.path.join(_own_home(), ".local", "state", "ralphloop"):
-        return False
+        return ""
     top = folder = here.root
     while folder != os.path.dirname(folder):
         if os.path.exists(os.path.join(folder, ".git")):
             top = folder
         folder = os.path.dirname(folder)
-    return files.inside(here.home, top)
+    return top if files.inside(here.home, top) else ""
 
 
 def _own_home() -> str:

@@ -135,6 +135,8 @@ def how_to_go_on(view: LoopView, *, now: float) -> str:
         return f"no stop for {_span(now - view.seen_at)}; `ralphloop resume {name} --adopt`"
     if view.state == ARMED:
         return "binds to the next session started here, or to the one that gets the loop's prompt."
+    if view.void and (view.outcome == NEEDS_APPROVAL or any(task.held for task in view.tasks)):
+        return f"{view.void}; then `ralphloop {'run' if view.supervised else 'resume'} {name}`."
     if _waits_for_approval(view):
         typed = f"`{APPROVE[view.layout]} {view.digest}`"
         return f"type {typed} in its session, or run `ralphloop approve {name}` in a terminal of your own."

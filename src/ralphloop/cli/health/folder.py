@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 
 from ralphloop.cli.health.finding import FATAL, FINE, WARNING, Finding
 from ralphloop.loops import precheck
 from ralphloop.loops.place import Place
-from ralphloop.store import shelf
-from ralphloop.store.approvals import is_within_reach
+from ralphloop.store import shelf, tasks
+from ralphloop.store.approvals import why_void
 from ralphloop.store.shelf import Shelf
 from ralphloop.tasklists.registry import own_file
 
@@ -31,7 +32,17 @@ def _state_folder(place: Place) -> Finding:
     if not os.path.isdir(nearest) or not os.access(nearest, os.W_OK | os.X_OK):
         told = f"the state directory {folder} cannot be written ({nearest} is in the way)"
         return Finding("state", FATAL, told, "Make it writable, or set XDG_STATE_HOME to another place")
-    if is_within_reach(Shelf(place.project, place.env)):
-        told = f"the state directory {folder} lies inside the project, where approvals do not count"
-        return Finding("state", WARNING, told, "Unset XDG_STATE_HOME, or set it to a place outside")
+    void = why_void(Shelf(place.project, place.env))
+    if void:
+        told, _, cure = void.partition("; ")
+        return Finding("state", FATAL if _has_checks(place) else WARNING, told, cure[:1].upper() + cure[1:])
     return Finding("state", FINE, f"the state directory {folder} can be written")
+
+
+def _has_checks(place: Place) -> bool:
+    """Whether a list here has checks, of which none could run."""
+    for source in place.sources():
+        with suppress(ValueError, OSError):
+            if any(task.verify for task in tasks.parse_source(source).tasks):
+                return True
+    return False
