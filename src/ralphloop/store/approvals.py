@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from ralphloop.store.shelf import Shelf
 
 
+_LOOKS, _PAUSE_S = 5, 0.02
+
+
 def approved(here: Shelf) -> frozenset[str]:
     """The commands that may run in this project, if it still is the folder that they were approved for."""
     return frozenset() if is_within_reach(here) else recorded(here)
@@ -27,9 +30,11 @@ def recorded(here: Shelf) -> frozenset[str]:
     """The same, whether or not they count where they are kept."""
     known = _load(here)
     commands = known.get("commands")
-    if not isinstance(commands, dict) or known.get("folder") != _identity(here.root):
+    folder = known.get("folder")
+    if not isinstance(commands, dict) or not isinstance(folder, str):
         return frozenset()
-    return frozenset(commands)
+    is_dated = not folder.endswith(".")
+    return frozenset(commands if folder == _identity(here.root, is_dated=is_dated) else ())
 
 
 def approve(here: Shelf, commands: Iterable[str], *, by: str) -> None:
@@ -67,13 +72,23 @@ def _load(here: Shelf) -> dict[str, Any]:
         return {}
 
 
-def _identity(root: str) -> str:
+def _identity(root: str, *, is_dated: bool = True) -> str:
     """What a folder keeps when it is renamed, and another one in its place does not have: its number and,
-    because a file system gives the number of a removed folder to a new one, when it was made."""
-    try:
-        return "%d.%s" % (os.stat(root).st_ino, _made_at(root))
-    except OSError:
-        return ""
+    because a file system gives the number of a removed folder to a new one, when it was made. One that
+    `is_dated` is asked again: on a machine under load it was seen to say nothing once."""
+    found = ""
+    for left in range(_LOOKS - 1, -1, -1):
+        try:
+            born = _made_at(root)
+            found = "%d.%s" % (os.stat(root).st_ino, born)
+        except FileNotFoundError:
+            return ""
+        except OSError:
+            born = ""
+        if born or not is_dated or not left:
+            break
+        time.sleep(_PAUSE_S)
+    return found
 
 
 def _made_at(path: str) -> str:
@@ -81,12 +96,12 @@ def _made_at(path: str) -> str:
     birth = getattr(os.stat(path), "st_birthtime", None)
     if birth is not None:
         return "%r" % birth
-    import ctypes
-
-    answer = ctypes.create_string_buffer(256)  # struct statx
     try:
+        import ctypes
+
+        answer = ctypes.create_string_buffer(256)  # struct statx
         failed = ctypes.CDLL(None).statx(-100, os.fsencode(path), 0, 0x800, answer)
-    except (OSError, AttributeError):
+    except (ImportError, OSError, AttributeError):
         return ""
     data = answer.raw
     told = int.from_bytes(data[0:4], sys.byteorder) & 0x800
