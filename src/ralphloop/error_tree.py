@@ -12,6 +12,7 @@ RalphloopError
 │   └── RefusedError            cure
 ├── GitError
 │   └── SlowError
+├── NoLocksError                is an OSError as well
 ├── NotSentError
 ├── ProtectedChangedError       is an OSError as well
 ├── SettingsChangedError
@@ -102,6 +103,10 @@ class GitError(RalphloopError):
 
 class SlowError(GitError):
     """It did not come to an end in time."""
+
+
+class NoLocksError(RalphloopError, OSError):
+    """The file system of this path has no locks, so that nothing can be kept there."""
 
 
 class NotSentError(RalphloopError):
