@@ -333,6 +333,12 @@ class LoopState:
             values["outcome"] = None
         return cls(**values)
 
+    @classmethod
+    def is_newer(cls, data: dict[str, Any]) -> bool:
+        """Whether a later version wrote this: it says what nobody knows here. So no field may ever go."""
+        state = data.get("state", ARMED)
+        return not data.keys() <= cls.DEFAULTS.keys() or (isinstance(state, str) and state not in STATES)
+
     def copy(self) -> LoopState:
         return LoopState(**self.to_json())
 

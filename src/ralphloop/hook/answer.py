@@ -64,7 +64,7 @@ def _respond(
     except OSError as error:
         from ralphloop.store import disk
 
-        return wire.notice("ralphloop: cannot write (%s), so the stop is allowed." % disk.told(error)), ""
+        return wire.notice("ralphloop: %s, so the stop is allowed." % disk.refused(error)), ""
     except errors.BusyError:
         return wire.notice("ralphloop: others were at work here for too long, so the stop is allowed."), ""
     if decided is None:

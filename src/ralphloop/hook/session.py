@@ -25,7 +25,7 @@ def respond(name: str, payload: Mapping[str, Any], call: Call) -> str:
     except OSError as error:
         from ralphloop.store import disk
 
-        told = "ralphloop: cannot write (%s), so the loop here cannot go on." % disk.told(error)
+        told = "ralphloop: %s, so the loop here cannot go on." % disk.refused(error)
         return wire.notice(told) if name in _HEARD else ""
     except errors.BusyError:
         return ""

@@ -10,6 +10,11 @@ _FULL = (27, 28, 69, 122)  # EFBIG, ENOSPC, and EDQUOT of macOS and Linux
 _READ_ONLY = 30
 
 
+def refused(error: OSError) -> str:
+    """Why nothing can be done here."""
+    return str(error) if isinstance(error, errors.NewerError) else "cannot write (%s)" % told(error)
+
+
 def told(error: OSError) -> str:
     """Which path, what is wrong with it, and what to do."""
     path = os.path.realpath(error.filename) if isinstance(error.filename, str) else ""

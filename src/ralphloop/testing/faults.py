@@ -38,8 +38,8 @@ _WRITES = os.O_WRONLY | os.O_RDWR
 
 
 class Fault(NamedTuple):
-    """What goes wrong at which call, counted from 1; nothing at 0. FULL, NO_LOCKS and READ_ONLY last until the
-    process ends."""
+    """What goes wrong at which call, counted from 1; nothing at 0. FULL, NO_LOCKS and READ_ONLY last
+    until the process ends."""
 
     at: int = 0
     kind: str = ""

@@ -25,6 +25,9 @@ class History(NamedTuple):
     faults: tuple[str, ...]
 
 
+BEGIN = '{"at": "'  # of every line; inside one its quotes have a backslash
+
+
 class Stretch(NamedTuple):
     """A time with one task at hand, empty if with none; `rests` if the loop rested and a stop took it up."""
 
@@ -44,7 +47,8 @@ def history_of(loop: LoopFiles) -> History:
         entry = entry_of(raw)
         if entry is None:
             bad += 1
-        else:
+            entry = rest_of(raw)
+        if entry is not None:
             entries.append(entry)
     faults = [f"{bad} of the journal's lines cannot be read"] if bad else []
     if not entries or entries[0]["event"] != "arm":
@@ -69,6 +73,12 @@ def entry_of(raw: str | bytes) -> Entry | None:
     except ValueError:
         return None
     return entry if isinstance(entry.get("event"), str) and moment(entry.get("at")) is not None else None
+
+
+def rest_of(raw: str) -> Entry | None:
+    """What was written behind half a line, where a write was cut off before its end."""
+    at = raw.rfind(BEGIN)
+    return entry_of(raw[at:]) if at > 0 else None
 
 
 def text(entry: Entry, key: str) -> str:

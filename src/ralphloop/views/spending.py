@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from ralphloop.agents import models
 from ralphloop.agents.usage import Charge, Context, Meter, context_of
-from ralphloop.domain.model import Limits, LoopState
+from ralphloop.domain.model import Limits, LoopState, is_older
 from ralphloop.store.loop import iso
 from ralphloop.views import figure
 from ralphloop.views.figure import Used
@@ -117,7 +117,10 @@ def _at_hand(stamp: str, under_way: Sequence[Stretch], begins: list[str]) -> str
     if not stamp or not under_way:
         return ""
     place = bisect_right(begins, stamp) - 1
-    return under_way[place].task if place >= 0 and stamp <= iso(under_way[place].end) else None
+    if place >= 0 and stamp <= iso(under_way[place].end):
+        return under_way[place].task
+    place += 1  # a stamp of whole seconds may belong to what began in its second
+    return under_way[place].task if place < len(begins) and not is_older(stamp, begins[place]) else None
 
 
 def _shares(spending: Spending, model: str, task: str) -> tuple[Share, Share, Share]:
@@ -170,7 +173,8 @@ def spent_told(spending: Spending, limits: Iterable[Used] = ()) -> str:
     """`1.2M tokens, $1.20 of $5.00`, and what is not known of it."""
     held = {limit.name: figure.told(limit) for limit in limits if limit.name in ("tokens", "cost_usd")}
     if not spending.known:
-        return ", ".join(["tokens unknown", *held.values()])
+        gone = " of the session, whose transcript is gone" if spending.missing else ""
+        return ", ".join([f"tokens unknown{gone}", *held.values()])
     cost = spending.total.cost_usd
     parts = [held.get("tokens") or f"{figure.tokens(spending.total.tokens)} tokens"]
     if "cost_usd" in held or cost is not None:

@@ -112,9 +112,10 @@ def _used(view: LoopView) -> list[str]:
     """What the loop has spent, where somebody counted, and how full its session is."""
     lines = []
     limits = {limit.name: limit for limit in view.limits}
-    if view.spent is not None and (view.spent.known or "tokens" in limits or "cost_usd" in limits):
+    spent = view.spent
+    if spent is not None and (spent.known or spent.missing or "tokens" in limits or "cost_usd" in limits):
         time_used = [figure.told(limits["time_s"])] if "time_s" in limits else []
-        lines.append("used: " + ", ".join([*time_used, spent_told(view.spent, view.limits)]))
+        lines.append("used: " + ", ".join([*time_used, spent_told(spent, view.limits)]))
     return [*lines, context_told(view.context)] if view.context is not None else lines
 
 
