@@ -12,6 +12,8 @@ RalphloopError
 │   └── RefusedError            cure
 ├── GitError
 │   └── SlowError
+├── NewerError                  is an OSError as well
+├── NoLocksError                is an OSError as well
 ├── NotSentError
 ├── ProtectedChangedError       is an OSError as well
 ├── SettingsChangedError
@@ -102,6 +104,17 @@ class GitError(RalphloopError):
 
 class SlowError(GitError):
     """It did not come to an end in time."""
+
+
+class NewerError(RalphloopError, OSError):
+    """A loop whose state says what only a newer version knows: nothing of it is changed."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"the loop {name} was written by a newer version of ralphloop; upgrade this one")
+
+
+class NoLocksError(RalphloopError, OSError):
+    """The file system of this path has no locks, so that nothing can be kept there."""
 
 
 class NotSentError(RalphloopError):

@@ -104,7 +104,24 @@ def test_a_state_directory_that_cannot_be_made_is_fatal(project: Project) -> Non
 
 def test_a_state_directory_inside_the_project_is_told(project: Project) -> None:
     level, told = only(project, "state", env={"XDG_STATE_HOME": str(project.root / "state")})
-    assert (level, "where approvals do not count" in told) == ("warning", True)
+    assert (level, "so approvals in it do not count" in told) == ("warning", True)
+
+
+def test_a_git_above_project_and_state_directory_is_found_before_the_night(project: Project) -> None:
+    git = project.folder / ".git"
+    git.mkdir()
+    outside = {"XDG_STATE_HOME": str(project.folder / "state")}
+    level, told = only(project, "state", env=outside)
+    assert (level, f"the repository of {git}," in told, "or take that .git away" in told) == (
+        "warning",
+        True,
+        True,
+    )
+    folder = project.new("shop")
+    (folder / "feature_list.json").write_text('[{"description": "a", "verify": "true"}]', encoding="utf-8")
+    assert only(project, "state", env=outside)[0] == "fatal"
+    git.rmdir()
+    assert only(project, "state", env=outside)[0] == "fine"
 
 
 def test_a_list_that_the_agent_cannot_edit_is_told(project: Project) -> None:

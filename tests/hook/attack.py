@@ -18,7 +18,7 @@ from ralphloop.evidence.approval import digest
 from ralphloop.store import approvals
 from ralphloop.store.shelf import OWNED, Shelf
 
-PROMPT = "Work through the list.\n\nOne at a time.\n"
+PROMPT = "Work through the list of this project.\n\nOne at a time.\n"
 
 
 def mark(project: LoopProject) -> Path:

@@ -82,7 +82,7 @@ def loop_files(layout: str, *, total: int = 3, done: int = 0, **state: Any) -> d
         return {
             OWN_FILES[layout]: feature_list(*tasks),
             f"{folder}/progress.txt": "Status: IN_PROGRESS\nIteration: 1\n\nfree text\n",
-            f"{folder}/RALPH_PROMPT.md": "Work through the list.\n\nOne at a time.\n",
+            f"{folder}/RALPH_PROMPT.md": "Work through the list of this project.\n\nOne at a time.\n",
         }
     titles = [f"Task number {n}" for n in range(1, total + 1)]
     return {

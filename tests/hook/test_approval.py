@@ -144,7 +144,7 @@ def test_a_state_directory_in_the_project_approves_nothing(
     found.close(1)
     answer = found.turn()
     assert not answer.blocks
-    assert "these checks need your approval" in answer.message
+    assert "approvals in it do not count" in answer.message
     assert found.loop()["outcome"] == "needs_approval"
     assert not mark(found).exists()
 

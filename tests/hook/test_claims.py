@@ -61,16 +61,16 @@ def test_claimed_by_a_tool_call_of_a_subagent(any_project: LoopProject) -> None:
 
 def test_claimed_by_a_first_prompt_equal_to_the_prompt_file(project: ProjectFactory) -> None:
     found = project("features")
-    found.add_lines(user_line("Work through   the list.\nOne at a time.\n"), text_line("ok"))
+    found.add_lines(user_line("Work through   the list of this project.\nOne at a time.\n"), text_line("ok"))
     assert found.stop().blocks
 
 
 @pytest.mark.parametrize(
     "lines",
     [
-        [user_line("hello"), user_line("Work through the list.\n\nOne at a time.\n")],
-        [user_line("Work through the list. One at a time. And more.")],
-        [user_line("Work through the list. One at a time.", isMeta=True)],
+        [user_line("hello"), user_line("Work through the list of this project.\n\nOne at a time.\n")],
+        [user_line("Work through the list of this project. One at a time. And more.")],
+        [user_line("Work through the list of this project. One at a time.", isMeta=True)],
     ],
 )
 def test_not_claimed_by_another_prompt(project: ProjectFactory, lines: list[dict[str, Any]]) -> None:

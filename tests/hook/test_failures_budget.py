@@ -165,6 +165,17 @@ def test_f76_a_tool_that_is_denied_three_times_needs_the_person(project: Project
     assert found.turn().blocks
 
 
+def test_a_claim_denied_behind_another_command_is_told_to_stand_alone(features: LoopProject) -> None:
+    line = {"command": "make && ralphloop done F1"}
+    for _ in range(2):
+        assert " done F1`, alone on its line (or" in denied_turn(features, **line).reason
+    answer = denied_turn(features, **line)
+    assert (
+        "Bash(make:*), Bash(ralphloop done:*) (alone on its line, a command of ralphloop's needs none)"
+        in (answer.message)
+    )
+
+
 def test_f76_a_tool_that_works_in_between_starts_the_count_anew(features: LoopProject) -> None:
     for _ in range(2):
         assert denied_turn(features).blocks

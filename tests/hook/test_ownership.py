@@ -136,7 +136,7 @@ def test_an_armed_loop_binds_to_the_session_that_submits_its_prompt(project: Pro
     found.arm(session=None)
     assert found.send("UserPromptSubmit", prompt="something else").silent
     assert found.loop()["owner"] is None
-    bound = found.send("UserPromptSubmit", prompt=" Work through the list.\nOne at   a time.")
+    bound = found.send("UserPromptSubmit", prompt=" Work through the list of this\nproject. One at   a time.")
     assert "now owns the loop" in bound.said["systemMessage"]
     assert found.loop()["owner"] == OWNER
     assert found.turn().blocks

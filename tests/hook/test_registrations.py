@@ -112,6 +112,25 @@ def test_codex_is_left_alone(features: LoopProject) -> None:
     assert features.digest() == before
 
 
+def test_codex_neither_binds_nor_pauses_a_loop(project: ProjectFactory) -> None:
+    """Where a session of it begins or ends, it names no turn; facts on other clients, 2.1."""
+    marks = {"transcript_path": "/home/me/.codex/sessions/2026/11/15/rollout-2026-11-15T12-00-00-x.jsonl"}
+    for session in (None, OWNER):
+        found = project("features")
+        found.arm(session=session)
+        before = found.digest()
+        for event in ("SessionStart", "UserPromptSubmit", "Stop", "SessionEnd"):
+            assert found.send(event, source="startup", prompt="x", prompt_id=..., **marks).silent, event
+            assert found.digest() == before, event
+
+
+def test_an_event_that_copilot_names_in_its_own_words_is_no_stop(features: LoopProject) -> None:
+    before = features.digest()
+    fields = {"hook_event_name": ..., "session_id": ..., "hookName": "permissionRequest", "sessionId": OWNER}
+    assert features.send("Stop", **fields).silent
+    assert features.digest() == before
+
+
 def test_claude_code_started_by_another_client_is_served(features: LoopProject) -> None:
     features.extra_env.update({"GEMINI_SESSION_ID": "g", "CLAUDE_CODE_SESSION_ID": OWNER})
     assert features.turn().blocks

@@ -22,6 +22,8 @@ EVENTS = {
 }
 ON = {"UserPromptSubmit": "rl_on=prompt ", "StopFailure": "rl_on=wake "}
 REWAKES = ("StopFailure",)
+# Shown, and told to the model, where a hook's whole command line would stand (2.1.325).
+SHOWN = "ralphloop"
 OWN_COMMANDS = ("Bash(ralphloop *)", "Bash(sh *bin/ralphloop*)")
 PLACES = ("CLAUDE_CONFIG_DIR",)  # variables that say where its files are
 # those by which it gets at a model: a person's, and in no file of ours
@@ -59,14 +61,17 @@ def hook_settings(command: str) -> dict[str, Any]:
 
 
 def _entry(event: str, command: str, *, timeout_s: int) -> dict[str, Any]:
-    entry = {"type": "command", "command": command, "timeout": timeout_s}
+    entry = {"type": "command", "command": command, "timeout": timeout_s, "statusMessage": SHOWN}
     return {**entry, "asyncRewake": True} if event in REWAKES else entry
 
 
 def run_settings(command: str) -> dict[str, Any]:
     """The same for a session that a supervisor starts: nobody is there to allow the loop's own commands."""
     settings = hook_settings(command)
-    calls = [{"type": "command", "if": rule, "command": command, "timeout": 10} for rule in OWN_COMMANDS]
+    calls = [
+        {"type": "command", "if": rule, "command": command, "timeout": 10, "statusMessage": SHOWN}
+        for rule in OWN_COMMANDS
+    ]
     settings["hooks"]["PreToolUse"] = [{"matcher": "Bash", "hooks": calls}]
     return settings
 

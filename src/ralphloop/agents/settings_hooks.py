@@ -43,13 +43,15 @@ def _entries(draft: Draft, event: str) -> Iterator[Path]:
 
 
 def _renew(draft: Draft, paths: list[Path], entry: Mapping[str, Any]) -> None:
-    """Leave only the first of these, with our command; one that has it stays, however it was tuned."""
+    """Leave only the first of these, with our command; one that has it stays, however it was tuned. What is
+    shown for it is added where nothing is said."""
     first, *more = paths
     _remove(draft, more)
-    if draft.value(first)["command"] == entry["command"]:
-        return
+    known = draft.value(first)
+    is_same = known["command"] == entry["command"]
     for key, value in entry.items():
-        draft.put((*first, key), value)
+        if key not in known if key == "statusMessage" else not is_same:
+            draft.put((*first, key), value)
 
 
 def _remove(draft: Draft, paths: list[Path]) -> None:

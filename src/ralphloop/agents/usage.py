@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ralphloop import system as os
 from ralphloop.domain import jsontext
+from ralphloop.domain.model import is_older
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -109,7 +110,7 @@ class Meter:
             message = _message(entry)
             at = entry.get("timestamp")
             at = at if isinstance(at, str) else ""
-            if message is None or (at and (at < since or at <= counted_until)):
+            if message is None or (at and (is_older(at, since) or at <= counted_until)):
                 continue
             usage = message["usage"]
             counts = _counts(usage)

@@ -227,8 +227,10 @@ def _reader_left() -> None:
 
 
 def _told(error: OSError) -> str:
-    where = f"{error.filename}: " if error.filename else ""
-    return f"{where}{error.strerror or error}. Check that this path exists and that you may use it."
+    from ralphloop.store import disk
+
+    told = disk.told(error)
+    return f"{told}." if "; " in told else f"{told}. Check that this path exists and that you may use it."
 
 
 def _report(error: Exception) -> str:

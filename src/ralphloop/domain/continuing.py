@@ -73,6 +73,8 @@ def _unapproved(now: Situation) -> str:
     if not waits or NEEDS_APPROVAL in loop.told:
         return ""
     loop.told = [*loop.told, NEEDS_APPROVAL]
+    if results is not None and results.void:
+        return "checks do not run: " + results.void
     return "checks are not approved and do not run: `%s`" % now.words.how("approve")
 
 

@@ -199,13 +199,16 @@ def _claims(now: Situation) -> Optional[Answer]:
     loop, results = now.loop, now.results
     for refusal in results.refused:
         loop.attempts[refusal.task] = loop.attempts.get(refusal.task, 0) + 1
-    return _wait_for_approval(now) if results.blocked and loop.layout == FEATURES else None
+    waits = results.blocked and (loop.layout == FEATURES or results.void)
+    return _wait_for_approval(now) if waits else None
 
 
 def _wait_for_approval(now: Situation) -> Decision:
     assert now.results is not None
     told = now.results.need_person(now.words.command)
     detail = "checks that the person has not approved: " + prompt.line("; ".join(now.results.commands))
+    if now.results.void:
+        detail, told = told, "%s. Then %s" % (told, now.resume_hint.rstrip("."))
     return close(now, PAUSED, NEEDS_APPROVAL, detail, message=told + ".")
 
 
@@ -298,6 +301,8 @@ def _denied(now: Situation) -> Optional[Answer]:
     why = "%s %s %d times" % (DENIED, prompt.line(tool, 80), now.limits.denials)
     if rule:
         why += "; the rule to add: " + prompt.line(rule, 200)
+    if now.words.only_alone and "ralphloop" in rule:
+        why += " (alone on its line, a command of ralphloop's needs none)"
     where = "the settings" if now.supervision is not None else "`/permissions` or the settings"
     text = "needs you: %s. Allow it in %s, then %s." % (why, where, now.words.go_on)
     return close(now, PAUSED, NEEDS_INPUT, why, message=text)

@@ -214,6 +214,14 @@ class StopEvent:
         self.crons = crons
 
 
+def is_older(stamp: str, since: str) -> bool:
+    """Whether an entry of a transcript is from before `since`; a stamp of whole seconds may mean any moment
+    of its second."""
+    if stamp[19:] in ("Z", ".000Z"):
+        return stamp[:19] < since[:19]
+    return stamp < since
+
+
 class Turn:
     """What the transcript shows of the time since the last stop."""
 
@@ -326,6 +334,12 @@ class LoopState:
         if values.get("outcome") not in OUTCOMES:
             values["outcome"] = None
         return cls(**values)
+
+    @classmethod
+    def is_newer(cls, data: dict[str, Any]) -> bool:
+        """Whether a later version wrote this: it says what nobody knows here. So no field may ever go."""
+        state = data.get("state", ARMED)
+        return not data.keys() <= cls.DEFAULTS.keys() or (isinstance(state, str) and state not in STATES)
 
     def copy(self) -> LoopState:
         return LoopState(**self.to_json())

@@ -48,6 +48,11 @@ class Words:
         self.branch = branch
 
     @property
+    def only_alone(self) -> bool:
+        """Whether it is our hook that allows the agent's calls of us: on a line of their own only."""
+        return bool(self.plugin or self.run)
+
+    @property
     def go_on(self) -> str:
         """What the person does after they have answered."""
         return "`%s`" % self.how("resume") if self.run else "send any message"
@@ -184,7 +189,8 @@ def _how(items: list[Item], words: Words, layout: str) -> str:
     ids = [_argument(item.id) for item in items if len(item.id) <= ID_MAX]
     claims = " or ".join("`%s done %s`" % (words.command, name) for name in ids)
     by_hand = "set %s in %s" % (closing, words.list_path)
-    how = "%s (or %s)" % (claims, by_hand) if ids else by_hand
+    alone = ", alone on its line" if words.only_alone else ""
+    how = "%s%s (or %s)" % (claims, alone, by_hand) if ids else by_hand
     steps.append("When it is really done, claim it: %s." % how)
     note = "note what you did in %s" % words.notes_path if words.notes_path else ""
     if words.branch:

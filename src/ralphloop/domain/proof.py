@@ -51,7 +51,7 @@ class Results:
     """What is known of the checks of one stop so far."""
 
     __slots__ = ("blocked", "commands", "digest", "final", "proven", "refused", "trouble", "unfinished",
-                 "waiting")  # fmt: skip
+                 "void", "waiting")  # fmt: skip
 
     def __init__(self) -> None:
         self.proven: list[str] = []
@@ -62,6 +62,8 @@ class Results:
         self.waiting: list[str] = []
         self.commands: list[str] = []
         self.digest = ""
+        # why no approval counts where the state directory is
+        self.void = ""
         # why the checks could not be run at all
         self.trouble = ""
         # whether pinned checks are among them: then nothing can be proven
@@ -70,7 +72,9 @@ class Results:
         self.final = False
 
     def need_person(self, command: str) -> str:
-        """For the person: what would run, and the two ways to allow it."""
+        """For the person: what would run, and the two ways to allow it; or why nothing is allowed here."""
+        if self.void:
+            return self.void
         how = "Type `%s %s` here, or run `%s approve`" % (APPROVE[FEATURES], self.digest, command)
         return "these checks need your approval: %s. %s" % (shown(self.commands, command), how)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ralphloop import system as os
 from ralphloop.domain.limits import Spent
+from ralphloop.domain.model import is_older
 from ralphloop.engine import journal
 from ralphloop.store.loop import iso
 
@@ -104,8 +105,10 @@ def task_at(stamp: str, parts: Sequence[Part]) -> Optional[str]:
     while low < high:
         middle = (low + high) // 2
         low, high = (middle + 1, high) if parts[middle][1] <= stamp else (low, middle)
-    task, _, end, _ = parts[low - 1] if low else ("", "", "", False)
-    return task if low and stamp <= end else None
+    if low and stamp <= parts[low - 1][2]:
+        return parts[low - 1][0]
+    # a stamp of whole seconds may belong to what began in its second
+    return parts[low][0] if low < len(parts) and not is_older(stamp, parts[low][1]) else None
 
 
 def _sum(charges: Iterable[tuple[Charge, str]]) -> Spent:

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 WRITTEN = ("content", "new_string", "edits")
 LEFT_OUT = ("edits", "old_string")  # of which only what comes instead is written
 
+PROMPT_MIN = 40  # characters; a shorter one, like "continue", is typed by whoever never saw the file
+
 ELSEWHERE = "$OLDPWD"  # a folder that only a shell knows
 PREFIXES = ("!", "{", "do", "elif", "else", "if", "sudo", "then", "time", "until", "while")
 
@@ -131,7 +133,8 @@ def _own_since(source: Source, here: Shelf, event: StopEvent, past: _Past) -> Op
     if event.session is None:
         return None if ended_at else ""
     begun, asked = past.opening()
-    if begun > ended_at and is_prompt(source, asked):
+    is_telling = len("".join(asked.split())) >= PROMPT_MIN
+    if begun > ended_at and is_telling and is_prompt(source, asked):
         return begun
     for stamp, tool_input in past.tool_calls(os.path.basename(own_file(source))):
         if stamp > ended_at and writes(tool_input, source):

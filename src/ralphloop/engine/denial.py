@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ralphloop import system as os
+from ralphloop.domain.model import is_older
 from ralphloop.engine.entries import blocks, entries_with, entry_of
 
 TYPE_CHECKING = False
@@ -78,7 +79,7 @@ def _calls(data: bytes) -> dict[str, tuple[str, dict[str, Any]]]:
 
 def _results(entry: dict[str, Any], since: str) -> list[dict[str, Any]]:
     stamp = entry.get("timestamp")
-    if entry.get("type") != "user" or (isinstance(stamp, str) and stamp < since):
+    if entry.get("type") != "user" or (isinstance(stamp, str) and is_older(stamp, since)):
         return []
     found = [block for block in blocks(entry) if block.get("type") == "tool_result"]
     return [block for block in found if isinstance(block.get("tool_use_id"), str)]

@@ -22,6 +22,7 @@ RESTS = ("pause", "cancel", "session_end", "interrupted", "stop_failure")
 TAKES_UP = ("bind", "resume", "wake", "session")
 OWNING = ("arm", "bind", "adopt", "resume", "session", "stop")
 ATTEMPTS = 3
+BEGIN = '{"at": "'  # of every line; inside one its quotes have a backslash
 
 
 def lines(loop: LoopFiles) -> Optional[list[str]]:
@@ -51,8 +52,15 @@ def entry_of(raw: Union[str, bytes]) -> Optional[dict[str, Any]]:
     return entry if isinstance(entry.get("event"), str) and is_stamp else None
 
 
+def rest_of(raw: str) -> Optional[dict[str, Any]]:
+    """What was written behind half a line, where a write was cut off before its end."""
+    at = raw.rfind(BEGIN)
+    return entry_of(raw[at:]) if at > 0 else None
+
+
 def entries(loop: LoopFiles) -> list[dict[str, Any]]:
-    return [entry for raw in lines(loop) or () for entry in [entry_of(raw)] if entry is not None]
+    found = [entry_of(raw) or rest_of(raw) for raw in lines(loop) or ()]
+    return [entry for entry in found if entry is not None]
 
 
 def text(entry: dict[str, Any], key: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ralphloop import system as os
-from ralphloop.domain.model import CAPPED, FAILED, INTERRUPTED, RATE_LIMITED, Turn
+from ralphloop.domain.model import CAPPED, FAILED, INTERRUPTED, RATE_LIMITED, Turn, is_older
 from ralphloop.engine.entries import (
     FIRST_TAIL,
     TAIL_MAX,
@@ -56,7 +56,7 @@ def read_turn(
 
 def _is_fresh(entry: dict[str, Any], since: str) -> bool:
     stamp = entry.get("timestamp")
-    return not since or not isinstance(stamp, str) or stamp >= since
+    return not since or not isinstance(stamp, str) or not is_older(stamp, since)
 
 
 def _has_tool_call(data: bytes, since: str) -> bool:

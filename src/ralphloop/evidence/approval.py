@@ -73,6 +73,9 @@ def typed(found: Iterable[Waiting], said: str, *, env: Mapping[str, str]) -> str
     lists = [one for one in found if one.commands]
     if not lists:
         return "no check waits for your approval."
+    void = approvals.why_void(lists[0].shelf)
+    if void:
+        return void + "."
     chosen = [one for one in lists if digest(one.commands) == said]
     if not chosen:
         wrong = ["That is not what waits now."] if said else []

@@ -127,6 +127,8 @@ class Prover:
         settled = (VOUCHED, SKIPPED, SET_ASIDE)
         held = [task for task in listed if wanted & set(task.verify) and ledger.state(task) not in settled]
         pinned = [task for task in held if not ledger.tasks.get(task.id, {}).get("added")]
+        results.void = approvals.why_void(self._loop.shelf) if wanted else ""
+        results.blocked = bool(results.void and held and wanted & approvals.recorded(self._loop.shelf))
         if self._loop.record.layout == FEATURES:
             results.blocked = bool(pinned)
             results.waiting = [task.id for task in held if ledger.state(task) == CLAIMED]
@@ -210,8 +212,13 @@ class Prover:
             self.results.refused.append(self._refusal(task, verdict))
         elif verdict.state == UNFINISHED:
             self.results.unfinished.append(task)
-        elif verdict.state == WAITS and self._loop.record.layout != FEATURES and not self._is_final:
+        elif verdict.state == WAITS and self._goes_on_unverified:
             ledger.note(task, state=UNVERIFIED)
+
+    @property
+    def _goes_on_unverified(self) -> bool:
+        """Whether a claim holds without its check, which nobody approved; one that was approved waits."""
+        return self._loop.record.layout != FEATURES and not (self.results.blocked or self._is_final)
 
     def _refusal(self, task: str, verdict: Verdict) -> Refusal:
         facts = {"task": task, "command": verdict.command, "evidence": verdict.evidence}

@@ -62,7 +62,9 @@ def _respond(
     try:
         decided = decision_for(event, call, mine=mine, tape=tape)
     except OSError as error:
-        return wire.notice("ralphloop: cannot write (%s), so the stop is allowed." % error), ""
+        from ralphloop.store import disk
+
+        return wire.notice("ralphloop: %s, so the stop is allowed." % disk.refused(error)), ""
     except errors.BusyError:
         return wire.notice("ralphloop: others were at work here for too long, so the stop is allowed."), ""
     if decided is None:

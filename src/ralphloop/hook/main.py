@@ -56,8 +56,10 @@ def respond(data: bytes, argv: list[str]) -> str:
 
 
 def dispatch(payload: dict[str, Any], call: Call) -> str:
-    # A status line's payload names no event either, and must not be taken for a stop.
-    event = payload.get("hook_event_name", "" if "workspace" in payload else "Stop")
+    # A status line's payload names no event either, nor does one of Copilot's in its own words: neither must
+    # be taken for a stop.
+    is_other = "workspace" in payload or "hookName" in payload
+    event = payload.get("hook_event_name", "" if is_other else "Stop")
     if event == "Stop":
         from ralphloop.hook.answer import stop
 

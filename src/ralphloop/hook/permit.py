@@ -27,7 +27,10 @@ def respond(payload: Mapping[str, Any], call: find.Call) -> str:
     programs = programs_of(command) if isinstance(command, str) else set()
     event = wire.stop_event(payload, cwd=call.cwd)
     loop = find.owned(event, call) if programs and event.session else None
-    state = loop.load() if loop is not None else None
+    try:
+        state = loop.load() if loop is not None else None
+    except OSError:  # a newer version's
+        return ""
     if loop is None or state is None or not state.live:
         return ""
     if any(

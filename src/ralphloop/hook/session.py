@@ -22,7 +22,12 @@ def respond(name: str, payload: Mapping[str, Any], call: Call) -> str:
         return ""
     try:
         return _HANDLERS[name](payload, event, call)
-    except (OSError, errors.BusyError):
+    except OSError as error:
+        from ralphloop.store import disk
+
+        told = "ralphloop: %s, so the loop here cannot go on." % disk.refused(error)
+        return wire.notice(told) if name in _HEARD else ""
+    except errors.BusyError:
         return ""
 
 
@@ -53,6 +58,7 @@ def _notice(told: str) -> str:
     return wire.notice(told) if told else ""
 
 
+_HEARD = ("SessionStart", "UserPromptSubmit")  # of these the client shows what is said
 _HANDLERS = {
     "SessionStart": _session_start,
     "SessionEnd": _session_end,

@@ -102,8 +102,11 @@ def _ended(shelves: list[Shelf], session: Optional[str]) -> Optional[LoopFiles]:
 
 
 def _about(loop: LoopFiles, call: find.Call) -> list[str]:
-    state = loop.load()
     name = "ralphloop " + _short(loop.record.name)
+    try:
+        state = loop.load()
+    except OSError:
+        return [name, "a newer version's; upgrade"]
     if state is None:
         return [name, "its loop.json is lost"]
     if state.state != ENDED and not _is_pointed_at(loop, call):

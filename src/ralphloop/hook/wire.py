@@ -47,7 +47,10 @@ def is_foreign(event: Mapping[str, Any], env: Mapping[str, str]) -> bool:
         return True
     if session and session == env.get("CLAUDE_CODE_SESSION_ID"):
         return False
-    return "turn_id" in event or any(name in env for name in FOREIGN)
+    if "turn_id" in event or any(name in env for name in FOREIGN):
+        return True
+    # Codex names no turn where a session begins or ends; its transcripts it always calls so (0.166.0).
+    return text(event, "transcript_path").rpartition("/")[2].startswith("rollout-")
 
 
 def is_check(env: Mapping[str, str]) -> bool:

@@ -81,7 +81,15 @@ def waiting_change(place: Place, name: str | None = None) -> Change:
     """What in a loop, or in a list without one, waits for the person's approval."""
     loop = _loop(place, name)
     source = loop.record if loop is not None else choose(place, name)
+    must_count(Shelf(source.root, place.env))
     return _change(source, Shelf(source.root, place.env), loop)
+
+
+def must_count(here: Shelf) -> None:
+    """An error where no approval would count."""
+    void = approvals.why_void(here)
+    if void:
+        raise UserError(void + ".")
 
 
 def approve(place: Place, change: Change, *, by: str = PROGRAM) -> Result:
@@ -122,13 +130,18 @@ def allowed_now(
     new = approvals.unapproved(here, listed)
     if not new:
         return []
+    if given is not None:
+        must_count(here)
     if given is None or not set(new) <= set(given.commands):
         known = {command for task in listed.tasks for command in task.verify}
+        void = approvals.why_void(here)
         raise UnapprovedError(
-            _refusal(new, layout=source.layout, env=place.env, again=again),
+            f"{void}; `--unapproved` starts and runs no check."
+            if void
+            else _refusal(new, layout=source.layout, env=place.env, again=again),
             commands=tuple(new),
             already=len(known) - len(new),
-            askable=not agent_in(place.env),
+            askable=not (void or agent_in(place.env)),
         )
     require_person(place.env, YES if given.by == YES else "an approval")
     approvals.approve(here, new, by=given.by)

@@ -17,6 +17,7 @@ from ralphloop.store.loop import JOURNAL, LoopFiles
 from ralphloop.store.rotation import older
 from ralphloop.tasklists.registry import own_file
 from ralphloop.tasklists.source import Source
+from ralphloop.views.history import rest_of
 from ralphloop.views.live.follow import Tail
 from ralphloop.views.snapshot import LoopView, in_order, view_of, with_context, with_retry, with_spending
 
@@ -91,7 +92,9 @@ def _parsed(lines: Iterator[str]) -> Iterator[dict[str, Any]]:
         try:
             yield jsontext.parse_object(raw)
         except ValueError:
-            continue
+            rest = rest_of(raw)
+            if rest is not None:
+                yield rest
 
 
 def _views(loops: list[LoopFiles], place: Place) -> list[LoopView]:

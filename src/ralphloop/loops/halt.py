@@ -10,7 +10,7 @@ from ralphloop.errors import BusyError, UserError
 from ralphloop.loops.book import WAIT_S, locked
 from ralphloop.loops.place import Place, pick
 from ralphloop.loops.result import Result
-from ralphloop.store import arming, supervisor, tasks
+from ralphloop.store import arming, disk, supervisor, tasks
 from ralphloop.store.loop import CANCEL, PAUSE, PERSON, LoopFiles, obey
 
 
@@ -70,8 +70,8 @@ def halt(
     except BusyError:
         return False
     except OSError as error:
-        told = f"{error.filename or loop.folder}: {error.strerror or error}"
-        raise UserError(f"the {request} is asked for and holds at the next stop, but {told}.") from None
+        told = f"the {request} is asked for and holds at the next stop, but {disk.told(error)}"
+        raise UserError(f"{told}.") from None
     return True
 
 

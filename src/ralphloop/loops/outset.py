@@ -23,7 +23,7 @@ from ralphloop.loops.choice import choose
 from ralphloop.loops.consent import Approval, allowed_now
 from ralphloop.loops.place import Place
 from ralphloop.loops.result import Result
-from ralphloop.store import arming, shelf, tasks
+from ralphloop.store import approvals, arming, shelf, tasks
 from ralphloop.store.loop import LoopFiles
 from ralphloop.store.shelf import Record, Shelf
 from ralphloop.tasklists.registry import own_file
@@ -230,6 +230,7 @@ def tell(armed: Armed, *, binding: str = "") -> list[str]:
         commands = waiting(loop)
         typed = f"{APPROVE[record.layout]} {digest(commands)}"
         how = f"type `{typed}` in the client, or run `ralphloop approve {record.name}`"
+        how = approvals.why_void(loop.shelf) or how
         told.append(f"! {len(commands)} checks are not approved and do not run: {how}.")
     told += [f"{'✓' if check.fine else '!'} {check.told}" for check in armed.checks]
     return told + [f"! `protect` names no file yet: {pattern}" for pattern in armed.unprotected]

@@ -13,7 +13,7 @@ from ralphloop.evidence.prove import Prover
 from ralphloop.loops.book import Book, opened, tally_line
 from ralphloop.loops.place import Place, must_not_be_anothers, pick
 from ralphloop.loops.result import Result, Tell, quiet
-from ralphloop.store import tasks
+from ralphloop.store import approvals, tasks
 from ralphloop.store.loop import LoopFiles
 
 REFUSED_LINES, RED_LINES = 60, 20  # of a check's output: of a claim that fails, of a check run by hand
@@ -53,8 +53,11 @@ def _claim(book: Book, task_id: str, *, place: Place, told: Tell) -> tuple[Prove
         origin = of_session("done", place.session, transcript=transcript, env=place.env)
         prover = Prover(book.loop, cwd=place.cwd, env=place.env, origin=origin, say=_shown(told))
         state, why = CLAIMED, "its check waits for the person's approval; go on with the rest"
+        void = approvals.why_void(book.loop.shelf)
         if not prover.plan_tasks([task], book.state):
             why = ""
+        elif void and approvals.recorded(book.loop.shelf).issuperset(task.verify):
+            why = f"{void}. Its check runs after that; go on with the rest"
         elif book.loop.record.layout != FEATURES:
             state, why = UNVERIFIED, "its check is not approved and was not run"
     _mark(book, task_id)
@@ -127,9 +130,8 @@ def verify(place: Place, task: str | None = None, *, loop: str | None = None, to
         )
         waiting = prover.plan_tasks(chosen, book.state)
     if waiting and task is not None:
-        raise UserError(
-            f"the checks of {', '.join(waiting)} are not approved; `ralphloop approve` shows them."
-        )
+        how = approvals.why_void(found.shelf) or "`ralphloop approve` shows them"
+        raise UserError(f"the checks of {', '.join(waiting)} are not approved; {how}.")
     prover.run()
     verdicts = prover.verdicts
     data = {
@@ -139,7 +141,8 @@ def verify(place: Place, task: str | None = None, *, loop: str | None = None, to
         "tasks": {name: verdict._asdict() for name, verdict in verdicts.items()},
     }
     lines = [_verdict_line(name, verdict) for name, verdict in verdicts.items()]
-    lines += [f"- {name}: not approved, not run; `ralphloop approve` shows its checks" for name in waiting]
+    how = approvals.why_void(found.shelf) or "`ralphloop approve` shows its checks"
+    lines += [f"- {name}: not approved, not run; {how}" for name in waiting]
     is_green = all(verdict.state == GREEN for verdict in verdicts.values())
     return Result(data, tuple(lines), 0 if verdicts and is_green and not waiting else 1)
 

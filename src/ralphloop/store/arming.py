@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 from ralphloop import errors
+from ralphloop import system as os
 from ralphloop.domain.ledger import Ledger, name_tasks, settle
 from ralphloop.domain.limits import iteration_limit
 from ralphloop.domain.model import ARMED, FINAL, OPEN, PAUSED, RUNNING, SET_ASIDE, Limits, LoopState
@@ -157,7 +158,7 @@ def _write_down(
     record, here = loop.record, loop.shelf
     with here.lock():
         _make_room(record, here)
-        if files.names(loop.kept):  # another list's loop, with the same name and in the same second
+        if os.path.isdir(loop.kept):  # another list's loop, with the same name and in the same second
             raise errors.TakenError(record)
         loop.make()
         if parsed is not None and parsed.phase == "execution":

@@ -35,6 +35,7 @@ class LoopFiles:
         self.shelf = here
         self.folder = os.path.join(run_folder(record.root), record.id)
         self.kept = here.kept(record.id)
+        self.is_newer = False  # whether its state was found to be a newer version's
         # the state of a loop that was begun without writing it
         self.begun: Optional[LoopState] = None
         self._unwritten: Optional[Ledger] = None
@@ -96,30 +97,48 @@ class LoopFiles:
         return kept
 
     def state(self) -> LoopState:
-        """The loop's state; if both copies of it are lost, what its arming still says."""
-        record = self.record
-        return self.load() or LoopState(
+        """The loop's state; if both copies of it are lost or nobody here knows what they say, what its arming
+        still says."""
+        record, found = self.record, None
+        try:
+            found = self.load()
+        except OSError as error:
+            if not self.is_newer:
+                raise
+            why = str(error)
+        else:
+            why = "its loop.json is lost"
+        return found or LoopState(
             id=record.id,
             layout=record.layout,
             name=record.name,
             owner=record.session,
             state=PAUSED,
             outcome=CORRUPT,
-            detail="its loop.json is lost",
+            detail=why,
         )
 
     def _state(self, folder: str) -> Optional[LoopState]:
         text = files.read_quietly(os.path.join(folder, "loop.json"))
         try:
-            state = LoopState.from_json(jsontext.parse_object(text or ""))
+            data = jsontext.parse_object(text or "")
+            self.is_newer = folder == self.kept and LoopState.is_newer(data)
+            self._must_be_known()
+            state = LoopState.from_json(data)
         except ValueError:
             return None
         state.layout, state.name = self.record.layout, self.record.name
         return state if state.id == self.record.id else None
 
+    def _must_be_known(self) -> None:
+        """What a newer version wrote stays as it is, to the byte."""
+        if self.is_newer:
+            raise errors.NewerError(self.record.name)
+
     def save(self, state: LoopState, *, durable: bool = False) -> None:
         if not self.writes:
             return
+        self._must_be_known()
         text = jsontext.render(state.to_json()) + "\n"
         if not os.path.isdir(self.folder):
             self.make()
@@ -178,6 +197,7 @@ class LoopFiles:
         if not self.writes:
             self._unwritten = ledger
             return
+        self._must_be_known()
         text = jsontext.render(ledger.to_json()) + "\n"
         if not os.path.isdir(self.folder):
             self.make()

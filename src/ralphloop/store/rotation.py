@@ -15,10 +15,8 @@ def older(path: str) -> str:
 def rotate(path: str, handle: int) -> None:
     """Move the file aside, if it is still the one that was found too long. Of several who find it so, one
     holds its lock; who has it open writes into it still, and nothing is lost."""
-    if not try_lock(handle):
-        return
     try:
-        if os.stat(path).st_ino == os.fstat(handle).st_ino:
+        if try_lock(handle) and os.stat(path).st_ino == os.fstat(handle).st_ino:
             os.replace(path, older(path))
     except OSError:
         pass  # it is no more than too long

@@ -40,7 +40,7 @@ class Record:
     """One arming: the loop, where its files are, and what it may spend."""
 
     __slots__ = (
-        "armed_at", "continue_with", "id", "layout", "limits", "name", "paths", "root", "session",
+        "armed_at", "continue_with", "id", "layout", "limits", "more", "name", "paths", "root", "session",
         "supervision", "unapproved",
     )  # fmt: skip
 
@@ -58,6 +58,7 @@ class Record:
         continue_with: str = "block",
         unapproved: bool = False,
         supervision: Optional[Supervision] = None,
+        more: Optional[dict[str, Any]] = None,
     ) -> None:
         self.id = loop_id
         self.layout = layout
@@ -73,9 +74,12 @@ class Record:
         self.unapproved = unapproved
         # the terms of its session while a supervisor drives it
         self.supervision = supervision
+        # what a newer version says besides, which is kept
+        self.more = more or {}
 
     def to_json(self) -> dict[str, Any]:
-        data = {name: getattr(self, name) for name in self.__slots__}
+        data = {name: getattr(self, name) for name in self.__slots__ if name != "more"}
+        data.update(self.more)
         data["limits"] = self.limits.to_json()
         data["supervision"] = None if self.supervision is None else self.supervision.to_json()
         return data
@@ -102,6 +106,7 @@ class Record:
             continue_with="context" if data.get("continue_with") == "context" else "block",
             unapproved=data.get("unapproved") is True,
             supervision=Supervision.from_json(data.get("supervision")),
+            more={name: value for name, value in data.items() if name not in cls.__slots__},
         )
 
 

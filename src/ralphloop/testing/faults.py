@@ -21,10 +21,15 @@ from ralphloop import system
 KILL_BEFORE, KILL_AFTER, SHORT_KILL = "kill-before", "kill-after", "short-kill"
 NO_SPACE, FULL, SHORT_FULL = "no-space", "full", "short-full"
 IO_ERROR, DENIED, REMOVE = "io-error", "denied", "remove"
+NO_LOCKS, READ_ONLY = "no-locks", "read-only"
 KILLS = (KILL_BEFORE, KILL_AFTER, SHORT_KILL)
 # at a write only: a part of it is done
 SHORT = (SHORT_KILL, SHORT_FULL)
 _ERRORS = {NO_SPACE: errno.ENOSPC, FULL: errno.ENOSPC, IO_ERROR: errno.EIO, DENIED: errno.EACCES}
+# what the disk is like from then on
+_LASTING = {
+    FULL: errno.ENOSPC, SHORT_FULL: errno.ENOSPC, NO_LOCKS: errno.ENOLCK, READ_ONLY: errno.EROFS,
+}  # fmt: skip
 
 _ON_PATHS = ("chmod", "link", "mkdir", "rename", "replace", "rmdir", "symlink", "truncate", "unlink", "utime")
 _ON_HANDLES = ("close", "fsync", "ftruncate", "write")
@@ -33,7 +38,8 @@ _WRITES = os.O_WRONLY | os.O_RDWR
 
 
 class Fault(NamedTuple):
-    """What goes wrong at which call, counted from 1; nothing at 0. FULL lasts until the process ends."""
+    """What goes wrong at which call, counted from 1; nothing at 0. FULL, NO_LOCKS and READ_ONLY last
+    until the process ends."""
 
     at: int = 0
     kind: str = ""
@@ -51,7 +57,7 @@ class Disk:
         self._seen = seen
         self._count = 0
         self._handles: dict[int, str] = {}
-        self._is_full = False
+        self._lasting = ""
         self._is_removing = False
         self._write = os.write
 
@@ -88,13 +94,26 @@ class Disk:
         self._seen(name, path)
         if self._count == self._fault.at:
             return self._strike(name, path, real, args)
-        if self._is_full and _takes_space(name, path, args):
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), path)
+        self._must_be_possible(name, path, args)
         return real()
+
+    def _must_be_possible(self, name: str, path: str, args: tuple[Any, ...]) -> None:
+        number = _LASTING.get(self._lasting, 0)
+        if number == errno.ENOLCK:
+            is_refused = name == "flock"
+        elif number == errno.EROFS:
+            is_refused = name in _ON_PATHS or name == "open"
+        else:
+            is_refused = bool(number) and _takes_space(name, path, args)
+        if is_refused:
+            raise OSError(number, os.strerror(number), path)
 
     def _strike(self, name: str, path: str, real: Callable[..., Any], args: tuple[Any, ...]) -> Any:
         kind = self._fault.kind
-        self._is_full = kind in (FULL, SHORT_FULL)
+        self._lasting = kind if kind in _LASTING else ""
+        if kind in (NO_LOCKS, READ_ONLY):
+            self._must_be_possible(name, path, args)
+            return real()
         if kind in SHORT:
             done = self._write(args[0], bytes(args[1])[: len(args[1]) // 2])
             return done if kind == SHORT_FULL else _die()

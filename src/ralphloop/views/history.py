@@ -38,9 +38,14 @@ def history_of(loop: LoopFiles) -> History:
     lines = journal.lines(loop)
     if lines is None:
         return History((), (JOURNAL_LOST,))
-    found = [entry_of(raw) for raw in lines]
-    entries = [entry for entry in found if entry is not None]
-    bad = len(found) - len(entries)
+    entries, bad = [], 0
+    for raw in lines:
+        entry = entry_of(raw)
+        if entry is None:
+            bad += 1
+            entry = rest_of(raw)
+        if entry is not None:
+            entries.append(entry)
     faults = [f"{bad} of the journal's lines cannot be read"] if bad else []
     if not entries or entries[0]["event"] != "arm":
         faults.append("the journal's beginning is missing")
@@ -50,6 +55,12 @@ def history_of(loop: LoopFiles) -> History:
 def entry_of(raw: str | bytes) -> Entry | None:
     """What one line says; None for one that is no entry, which may be in the middle of a write."""
     entry = journal.entry_of(raw)
+    return entry if entry is not None and moment(entry["at"]) is not None else None
+
+
+def rest_of(raw: str) -> Entry | None:
+    """What was written behind half a line, where a write was cut off before its end."""
+    entry = journal.rest_of(raw)
     return entry if entry is not None and moment(entry["at"]) is not None else None
 
 

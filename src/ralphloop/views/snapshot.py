@@ -78,6 +78,7 @@ class LoopView(NamedTuple):
     fault: str  # why the tasks cannot be read
     tasks: tuple[TaskView, ...]
     unapproved: tuple[str, ...] = ()  # checks that may not run yet
+    void: str = ""  # why no approval counts where the state directory is
     limits: tuple[Used, ...] = ()
     context: Context | None = None
     spent: Spending | None = None  # None where nobody counted
@@ -149,6 +150,7 @@ def view_of(loop: LoopFiles) -> LoopView:
         fault=unread,
         tasks=_task_views(listed, ledger, state, waiting),
         unapproved=tuple(waiting),
+        void=approvals.why_void(loop.shelf) if waiting else "",
         limits=spending.used(record.limits, state, None),
         waker=waker.pid_of(loop, state) or None,
         supervised=record.supervision is not None,

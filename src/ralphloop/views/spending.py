@@ -137,7 +137,8 @@ def spent_told(spending: Spending, limits: Iterable[Used] = ()) -> str:
     """`1.2M tokens, $1.20 of $5.00`, and what is not known of it."""
     held = {limit.name: figure.told(limit) for limit in limits if limit.name in ("tokens", "cost_usd")}
     if not spending.known:
-        return ", ".join(["tokens unknown", *held.values()])
+        gone = ["its transcript is gone"] if spending.missing else []
+        return ", ".join(["tokens unknown", *held.values(), *gone])
     cost = spending.total.cost_usd
     parts = [held.get("tokens") or f"{figure.tokens(spending.total.tokens)} tokens"]
     if "cost_usd" in held or cost is not None:

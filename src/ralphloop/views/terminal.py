@@ -118,9 +118,10 @@ def _used(view: LoopView) -> list[str]:
     """What the loop has spent, where somebody counted, and how full its session is."""
     lines = []
     limits = {limit.name: limit for limit in view.limits}
-    if view.spent is not None and (view.spent.known or "tokens" in limits or "cost_usd" in limits):
+    spent = view.spent
+    if spent is not None and (spent.known or spent.missing or "tokens" in limits or "cost_usd" in limits):
         time_used = [figure.told(limits["time_s"])] if "time_s" in limits else []
-        lines.append("used: " + ", ".join([*time_used, spent_told(view.spent, view.limits)]))
+        lines.append("used: " + ", ".join([*time_used, spent_told(spent, view.limits)]))
     return [*lines, context_told(view.context)] if view.context is not None else lines
 
 
@@ -141,6 +142,8 @@ def how_to_go_on(view: LoopView, *, now: float) -> str:
         return f"no stop for {_span(now - view.seen_at)}; `ralphloop resume {name} --adopt`"
     if view.state == ARMED:
         return "binds to the next session started here, or to the one that gets the loop's prompt."
+    if view.void and (view.outcome == NEEDS_APPROVAL or any(task.held for task in view.tasks)):
+        return f"{view.void}; then `ralphloop {'run' if view.supervised else 'resume'} {name}`."
     if _waits_for_approval(view):
         typed = f"`{APPROVE[view.layout]} {view.digest}`"
         return f"type {typed} in its session, or run `ralphloop approve {name}` in a terminal of your own."

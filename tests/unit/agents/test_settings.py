@@ -187,7 +187,13 @@ def test_an_entry_that_could_not_wake_a_session_learns_to() -> None:
     done = settings.install(json.dumps({"hooks": {"StopFailure": [{"hooks": [old]}]}}), WANTED)
     ((entry,),) = [group["hooks"] for group in json.loads(done.text)["hooks"]["StopFailure"]]
     command = "rl_on=wake " + WANTED.hook
-    assert entry == {"type": "command", "command": command, "timeout": 86400, "asyncRewake": True}
+    assert entry == {
+        "type": "command",
+        "command": command,
+        "timeout": 86400,
+        "statusMessage": "ralphloop",
+        "asyncRewake": True,
+    }
 
 
 def test_an_entry_that_the_person_tuned_stays_as_it_is() -> None:
@@ -382,3 +388,15 @@ def test_a_status_line_that_only_looks_like_ours_stays(command: str) -> None:
     done = settings.install(text, WANTED)
     assert (done.statusline, json.loads(done.text)["statusLine"]["command"]) == ("left alone", command)
     assert settings.uninstall(done.text, done.ours).text == text
+
+
+def test_a_registration_that_shows_its_command_line_learns_a_name_and_is_ours_either_way() -> None:
+    new = json.loads(settings.install("", WANTED).text)
+    hooks = [entry for groups in new["hooks"].values() for group in groups for entry in group["hooks"]]
+    assert {entry.pop("statusMessage") for entry in hooks} == {"ralphloop"}
+    old = json.dumps(new)
+    assert (
+        json.loads(settings.install(old, WANTED).text)["hooks"]
+        == json.loads(settings.install("", WANTED).text)["hooks"]
+    )
+    assert "hooks" not in json.loads(settings.uninstall(old, None).text or "{}")

@@ -154,6 +154,12 @@ def test_what_is_older_than_the_loop_is_not_counted(session, outputs):
     assert outputs(since=SINCE) == [2, 4, 8, 16]
 
 
+def test_whole_seconds_count_in_the_second_of_the_start(session, outputs):
+    session.write(used("m1", 1, at="2026-11-15T12:00:06.000Z"), used("m2", 2, at="2026-11-15T12:00:07.000Z"))
+    session.write(used("m3", 4, at="2026-11-15T12:00:07.399Z"), used("m4", 8, at="2026-11-15T12:00:07Z"))
+    assert outputs(since="2026-11-15T12:00:07.400Z") == [2, 8]
+
+
 @pytest.mark.parametrize("inside", [0, 5])
 def test_the_first_look_begins_where_it_is_told_to(session, outputs, inside):
     session.write(used("m1", 1), used("m2", 2), used("m3", 4))

@@ -259,3 +259,12 @@ def test_a_refusal_leaves_the_task_a_third():
     assert 2_500 < said.count("b") < 3_300
     assert said.count("t" * 5_000) == 1
     assert len(said) <= REASON_MAX
+
+
+@pytest.mark.parametrize(
+    ("how", "alone"), [({"plugin": "ralphloop"}, True), ({"run": "demo"}, True), ({}, False)]
+)
+def test_a_claim_that_only_the_hook_allows_stands_alone_on_its_line(how, alone):
+    words = prompt.Words(command="ralphloop", list_path="tasks.json", **how)
+    said = ", alone on its line" if alone else ""
+    assert f"claim it: `ralphloop done F1`{said} (or set" in reason("F1", words=words)

@@ -40,7 +40,7 @@ PLAIN = [
     }),
     (Results, {
         "proven": [], "refused": [], "unfinished": [], "waiting": [], "commands": [], "digest": "",
-        "trouble": "", "blocked": False, "final": False,
+        "trouble": "", "void": "", "blocked": False, "final": False,
     }),
     (Spent, {"tokens": 0, "cost_usd": 0.0, "task_tokens": {}, "task_cost_usd": {}, "unpriced": []}),
     (Supervision, {"batch": 0, "branch": "", "context": 0.0, "model": "", "usual_model": ""}),

@@ -337,3 +337,9 @@ def test_calls_made_together_are_told_apart():
 )
 def test_a_tool_worked_if_a_result_of_its_was_no_error(data, tools):
     assert denial.worked(data, SINCE) == tools
+
+
+def test_a_denial_of_whole_seconds_counts_in_the_second_of_the_start():
+    data = call("Bash", command="make") + denied(at="2026-11-16T00:15:00.000Z")
+    assert denial.denials(data, "2026-11-16T00:15:00.700Z") == [("Bash", "Bash(make:*)")]
+    assert denial.denials(data, "2026-11-16T00:15:01.000Z") == []

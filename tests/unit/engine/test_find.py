@@ -414,3 +414,29 @@ def test_however_many_lists_there_are_the_transcript_is_read_once(tmp_path, monk
     call = Call(registration="r", layouts=LAYOUTS, env={"HOME": str(tmp_path)}, cwd=str(tmp_path))
     assert claim.for_stop(event, call) is None
     assert reads == ["opening", "tool_calls"]
+
+
+LONG = "Work through this list, one feature after the other, each with its proof."
+
+
+@pytest.mark.parametrize(
+    ("text", "first", "claimed"),
+    [
+        (LONG, LONG.replace(" ", "\n"), True),
+        ("continue", "continue", False),
+        ("c" * 39, "c" * 39, False),
+        ("c" * 40, "c" * 40, True),
+        (" \n" * 40 + "go on", "go on", False),
+    ],
+)
+def test_a_shipped_prompt_claims_its_list_only_if_nobody_types_that_by_chance(tmp_path, text, first, claimed):
+    folder = tmp_path / ".ralph" / "loops" / "demo"
+    folder.mkdir(parents=True)
+    (folder / "feature_list.json").write_text('{"features": [{"id": "F1"}]}')
+    (folder / "RALPH_PROMPT.md").write_text(text + "\n")
+    (tmp_path / "t.jsonl").write_text(asked(first))
+    call = Call(registration="r", layouts=LAYOUTS, env={"XDG_STATE_HOME": str(tmp_path / "state")}, cwd="/")
+    event = StopEvent(
+        session="S", cwd=os.path.realpath(tmp_path), transcript=str(tmp_path / "t.jsonl"), reply=None
+    )
+    assert (loop_of(event, call) is not None) is claimed

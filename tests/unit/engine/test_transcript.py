@@ -269,3 +269,22 @@ def test_what_was_in_the_queue_before_the_last_stop_does_not_count(tmp_path: Pat
     path = tmp_path / "t.jsonl"
     path.write_text(json.dumps(queue("enqueue", "/a")) + "\n")
     assert not transcript.read_turn(str(path), start=path.stat().st_size, since="").queued
+
+
+@each(
+    ("stamp", "since", "is_fresh"),
+    [
+        ("2026-11-15T12:00:07.000Z", "2026-11-15T12:00:07.400Z", True),
+        ("2026-11-15T12:00:07Z", "2026-11-15T12:00:07.400Z", True),
+        ("2026-11-15T12:00:06.000Z", "2026-11-15T12:00:07.400Z", False),
+        ("2026-11-15T12:00:06Z", "2026-11-15T12:00:07.000Z", False),
+        ("2026-11-15T12:00:07.399Z", "2026-11-15T12:00:07.400Z", False),
+        ("2026-11-15T12:00:07.400Z", "2026-11-15T12:00:07.400Z", True),
+        ("2026-11-15T12:00:07.000Z", "", True),
+    ],
+)
+def test_a_stamp_of_whole_seconds_is_fresh_in_the_second_of_the_start(stamp, since, is_fresh, tmp_path):
+    path = tmp_path / "t.jsonl"
+    path.write_text(tool(at=stamp) + INTERRUPT.replace(NOW, stamp))
+    read = turn(str(path), since=since)
+    assert (read.tools, read.broken_off) == ((1, INTERRUPTED) if is_fresh else (0, ""))

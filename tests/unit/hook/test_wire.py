@@ -115,6 +115,18 @@ def test_a_subagents_stop_is_known_by_its_id_or_its_name(event, is_subagent):
         ({"session_id": "S"}, {}, False),
         ({}, {}, False),
         ({"session_id": "S", "turn_id": "t"}, {}, True),
+        (
+            {"session_id": "S", "transcript_path": "/s/2026/11/15/rollout-2026-11-15T12-00-00-S.jsonl"},
+            {},
+            True,
+        ),
+        ({"session_id": "S", "transcript_path": "/home/me/.claude/projects/rollout-x/S.jsonl"}, {}, False),
+        (
+            {"session_id": "S", "transcript_path": "/tmp/rollout-1.jsonl"},
+            {"CLAUDE_CODE_SESSION_ID": "S"},
+            False,
+        ),
+        ({"session_id": "S", "transcript_path": None}, {}, False),
         ({"session_id": "S"}, {"COPILOT_CLI": "1"}, True),
         ({"session_id": "S"}, {"GEMINI_SESSION_ID": "x"}, True),
         ({"session_id": "S"}, {"GEMINI_SESSION_ID": "x", "CLAUDE_CODE_SESSION_ID": "S"}, False),

@@ -100,3 +100,36 @@ def test_a_list_without_checks_waits_for_nothing(project):
 def test_any_text_survives(project, command):
     approvals.approve(project.shelf, [command], by="terminal")
     assert approvals.approved(project.shelf) == {command}
+
+
+MADE_AT = approvals._made_at
+
+
+def forgetful(monkeypatch, times: int) -> None:
+    """A system that does not tell a folder's time of birth so many times, as seen once under load."""
+    left = [times]
+
+    def made_at(path: str) -> str:
+        left[0] -= 1
+        return "" if left[0] >= 0 else MADE_AT(path)
+
+    monkeypatch.setattr(approvals, "_made_at", made_at)
+
+
+@pytest.mark.skipif(not approvals._made_at("/"), reason="nothing tells when a folder was made")
+def test_a_time_of_birth_that_is_not_told_at_once_makes_no_other_folder(project, monkeypatch):
+    forgetful(monkeypatch, 2)
+    approvals.approve(project.shelf, ["a"], by="terminal")
+    forgetful(monkeypatch, 2)
+    assert approvals.approved(project.shelf) == {"a"}
+    forgetful(monkeypatch, 1000)
+    assert approvals.approved(project.shelf) == frozenset()
+    forgetful(monkeypatch, 0)
+    assert approvals.approved(project.shelf) == {"a"}
+
+
+def test_a_file_system_that_tells_no_time_of_birth_is_asked_once(project, monkeypatch):
+    forgetful(monkeypatch, 1000)
+    approvals.approve(project.shelf, ["a"], by="terminal")
+    monkeypatch.setattr(approvals.time, "sleep", lambda seconds: pytest.fail("waited"))
+    assert approvals.approved(project.shelf) == {"a"}

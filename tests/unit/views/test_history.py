@@ -48,3 +48,12 @@ def test_a_journal_that_moves_aside_meanwhile_is_read_whole(
     monkeypatch.setattr(files, "read_quietly", read_then_move)
     loop: Any = SimpleNamespace(shown=lambda name: str(tmp_path / name))
     assert [entry["event"] for entry in history_of(loop).entries] == ["bind", "stop"]
+
+
+def test_what_is_written_behind_half_a_line_is_read_and_the_half_is_told(tmp_path: Path) -> None:
+    half = LINE[:-9]
+    (tmp_path / "journal.jsonl").write_text(LINE.replace("stop", "arm") + "\n" + half + LINE + "\n")
+    loop: Any = SimpleNamespace(shown=lambda name: str(tmp_path / name))
+    found = history_of(loop)
+    assert [entry["event"] for entry in found.entries] == ["arm", "stop"]
+    assert found.faults == ("1 of the journal's lines cannot be read",)

@@ -69,6 +69,13 @@ def test_what_was_said_before_after_or_between_is_not_the_loops(sessions: Sessio
     assert by_task(sessions.spent()) == {"F1": 100}
 
 
+def test_a_stamp_of_whole_seconds_belongs_to_what_began_in_its_second(sessions: Sessions) -> None:
+    sessions.state.started_at = T0 + 0.4
+    sessions.write("a", said("m0", -1), said("m1", 0), said("m2", 0.3), said("m3", 50), said("m4", 49))
+    work = (Stretch("F1", T0 + 0.4, T0 + 10), Stretch("F2", T0 + 50.7, T0 + 60))
+    assert by_task(sessions.spent(work)) == {"F1": 100, "F2": 100}
+
+
 def test_without_a_journal_all_since_the_start_belongs_to_no_task(sessions: Sessions) -> None:
     sessions.write("a", said("m0", -5), said("m1", 5), said("m2", 30))
     assert by_task(sessions.spent(())) == {"": 200}

@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Iterator
+from contextlib import suppress
 
 from ralphloop.cli.health.finding import FATAL, FINE, WARNING, Finding
+from ralphloop.errors import NoLocksError
 from ralphloop.loops import precheck
 from ralphloop.loops.place import Place
-from ralphloop.store import shelf
-from ralphloop.store.approvals import is_within_reach
+from ralphloop.store import disk, lock, shelf, tasks
+from ralphloop.store.approvals import why_void
 from ralphloop.store.shelf import Shelf
 from ralphloop.tasklists.registry import own_file
+
+BLOCK = 4096
 
 
 def examine(place: Place) -> Iterator[Finding]:
     yield _state_folder(place)
+    trouble = _trouble(place.project)
+    if trouble:
+        yield Finding("project", FATAL, *_cured(trouble))
     for source in place.sources():
         if not precheck.writable(source).fine:
             told = f"{own_file(source)} lies below .claude/, where Claude Code lets the agent edit nothing"
@@ -31,7 +39,45 @@ def _state_folder(place: Place) -> Finding:
     if not os.path.isdir(nearest) or not os.access(nearest, os.W_OK | os.X_OK):
         told = f"the state directory {folder} cannot be written ({nearest} is in the way)"
         return Finding("state", FATAL, told, "Make it writable, or set XDG_STATE_HOME to another place")
-    if is_within_reach(Shelf(place.project, place.env)):
-        told = f"the state directory {folder} lies inside the project, where approvals do not count"
-        return Finding("state", WARNING, told, "Unset XDG_STATE_HOME, or set it to a place outside")
+    trouble = _trouble(nearest)
+    if trouble:
+        return Finding("state", FATAL, *_cured(f"the state directory {folder} cannot be used: {trouble}"))
+    void = why_void(Shelf(place.project, place.env))
+    if void:
+        return Finding("state", FATAL if _has_checks(place) else WARNING, *_cured(void))
     return Finding("state", FINE, f"the state directory {folder} can be written")
+
+
+def _has_checks(place: Place) -> bool:
+    """Whether a list here has checks, of which none could run."""
+    for source in place.sources():
+        with suppress(ValueError, OSError):
+            if any(task.verify for task in tasks.parse_source(source).tasks):
+                return True
+    return False
+
+
+def _cured(told: str) -> tuple[str, str]:
+    """What is wrong, and what to do about it."""
+    wrong, _, cure = told.partition("; ")
+    return wrong, cure[:1].upper() + cure[1:]
+
+
+def _trouble(folder: str) -> str:
+    """What keeps a loop from writing here or from locking what it wrote, tried with a file without a name."""
+    try:
+        with tempfile.TemporaryFile(dir=folder) as file:
+            file.write(bytes(BLOCK))
+            file.flush()
+            _lock(file.fileno(), folder)
+    except OSError as error:
+        error.filename = error.filename if isinstance(error, NoLocksError) else os.path.join(folder, "")
+        return disk.told(error)
+    return ""
+
+
+def _lock(handle: int, folder: str) -> None:
+    try:
+        lock.try_lock(handle)
+    except OSError as error:
+        raise NoLocksError(error.errno, error.strerror, folder) from None

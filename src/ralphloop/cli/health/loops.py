@@ -12,7 +12,7 @@ from functools import partial
 from ralphloop.cli.health.finding import FATAL, WARNING, Finding, Repair
 from ralphloop.domain.limits import duration
 from ralphloop.domain.model import RUNNING, WAITING
-from ralphloop.errors import BusyError
+from ralphloop.errors import BusyError, NoLocksError
 from ralphloop.loops.place import UNDER_WAY, Place
 from ralphloop.loops.setup import look
 from ralphloop.loops.spec import triage
@@ -67,6 +67,8 @@ def _locks(loops: Iterable[LoopFiles]) -> Iterator[Finding]:
             told = f"{who} has held the lock of {whose} for {WAIT_S:.0f} s, and no stop can be decided"
             fix = f"Look what it does and end it if it hangs{f' (`kill {holder}`)' if holder else ''}"
             yield Finding("lock", FATAL, told, fix)
+        except NoLocksError:
+            return  # the state directory's own line tells of that
         except OSError as error:
             told = f"the lock of {whose} cannot be opened ({error.strerror})"
             yield Finding("lock", FATAL, told, f"Make {path} readable and writable for you")
