@@ -265,6 +265,7 @@ class LoopState:
     elapsed_s: float
     current: str
     attempts: dict[str, int]
+    refused: list[str]
     no_progress: int
     reply: str
     same_replies: int
@@ -296,7 +297,8 @@ class LoopState:
     DEFAULTS: dict[str, Any] = {
         "id": "", "layout": "", "name": "", "owner": None, "state": ARMED, "outcome": None,
         "detail": "", "iteration": 1, "started_at": 0.0, "seen_at": 0.0, "elapsed_s": 0.0,
-        "current": "", "attempts": {}, "no_progress": 0, "reply": "", "same_replies": 0,
+        # `refused`: tasks whose claims a command turned back since the last stop
+        "current": "", "attempts": {}, "refused": [], "no_progress": 0, "reply": "", "same_replies": 0,
         "empty_replies": 0, "quiet_replies": 0, "phase_turns": {},
         "tasks_seen": "", "files_seen": "", "transcript_end": 0, "served": [], "pending": "",
         "told": [], "restored": False, "resume_at": None, "since": "", "ledger": 0,

@@ -80,6 +80,12 @@ def tally(work: Worklist) -> str:
     return "%d/%d proven" % (work.proven, work.total) + (" (+ %s)" % others if others else "")
 
 
+def set_aside(work: Worklist) -> str:
+    """The tasks that the loop goes on without, each with why."""
+    named = ["%s (%s)" % (task, why) if why else task for task, why in work.set_aside]
+    return "set aside: " + ", ".join(named)
+
+
 def status_line(loop: LoopState, work: Worklist, *, limit: int) -> str:
     """What the person sees while the loop goes on."""
     if loop.layout == FEATURES:

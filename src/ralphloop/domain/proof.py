@@ -16,7 +16,7 @@ COMMANDS_MAX = 2_000  # characters of commands that a message can show
 class Refusal:
     """A task that was claimed, or was closed, and whose check says otherwise."""
 
-    __slots__ = ("again", "command", "tail", "task", "why")
+    __slots__ = ("again", "command", "left_out", "tail", "task", "why")
 
     def __init__(
         self,
@@ -26,10 +26,13 @@ class Refusal:
         command: str = "",
         tail: str = "",
         again: bool = False,
+        left_out: bool = False,
     ) -> None:
         self.task = task
         # whether it was closed before, and the final run opened it
         self.again = again
+        # whether the loop goes on without it anyway: it was skipped, or set aside
+        self.left_out = left_out
         self.why = why
         self.command = command
         self.tail = tail

@@ -206,17 +206,23 @@ class Prover:
         elif verdict.state == RED:
             ledger.reopen(task)
             ledger.note(task, why=verdict.why)
-            self.results.refused.append(self._refusal(task, verdict))
+            left_out = _said(ledger, task) in (SKIPPED, SET_ASIDE)
+            self.results.refused.append(self._refusal(task, verdict, left_out=left_out))
         elif verdict.state == UNFINISHED:
             self.results.unfinished.append(task)
         elif verdict.state == WAITS and self._loop.record.layout != FEATURES and not self._is_final:
             ledger.note(task, state=UNVERIFIED)
 
-    def _refusal(self, task: str, verdict: Verdict) -> Refusal:
+    def _refusal(self, task: str, verdict: Verdict, *, left_out: bool = False) -> Refusal:
         facts = {"task": task, "command": verdict.command, "evidence": verdict.evidence}
         self._loop.journal("refused", detail=verdict.why, final=self._is_final, **facts)
         return Refusal(
-            task, why=verdict.why, command=verdict.command, tail=verdict.tail, again=self._is_final
+            task,
+            why=verdict.why,
+            command=verdict.command,
+            tail=verdict.tail,
+            again=self._is_final,
+            left_out=left_out,
         )
 
 

@@ -82,6 +82,8 @@ def _settle(loop: LoopFiles, task: str, prover: Prover) -> Result:
         refused = prover.results.refused
         for refusal in refused:
             book.state.attempts[refusal.task] = book.state.attempts.get(refusal.task, 0) + 1
+        names = [refusal.task for refusal in refused if not refusal.left_out]
+        book.state.refused = list(dict.fromkeys([*book.state.refused, *names]))
         loop.save(book.state)
     with opened(loop) as book:
         tasks.show_now(loop, book.state, book.work())

@@ -172,6 +172,7 @@ _TOLD: dict[str, Callable[[Entry], list[str]]] = {
     "session": _session,
     "session_end": _session_end,
     "handover": _handover,
+    "set_aside": _handover,
     "wait": _wait,
     "notify": _notify,
 }

@@ -36,9 +36,9 @@ _FILES = ("loop.json", "ledger.json", "request", "pinned")  # of a loop, out of 
 _SHOWN = {
     "session", "session_end", "handover", "wait", "wake", "commit", "proven", "refused", "restored",
     "protected", "added", "ask", "answer", "skip", "accept", "approve", "pause", "resume", "cancel",
-    "interrupted", "stop_failure", "commit_refused", "commit_failed", "run_end",
+    "interrupted", "stop_failure", "commit_refused", "commit_failed", "run_end", "set_aside",
 }  # fmt: skip
-_BAD = ("refused", "stop_failure", "interrupted", "protected", "commit_refused", "commit_failed")
+_BAD = ("refused", "set_aside", "stop_failure", "interrupted", "protected", "commit_refused", "commit_failed")
 
 
 class Frame(NamedTuple):
