@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from hook.conftest import ProjectFactory
-from hook.harness import OWNER, SEQUENTIAL, LoopProject, feature, feature_list, task_id
+from hook.harness import (
+    FOLDERS,
+    OWNER,
+    SEQUENTIAL,
+    LoopProject,
+    feature,
+    feature_list,
+    loop_files,
+    stop_here,
+    task_id,
+)
+from hook.lines import text_line, tool_line
 from hook.proven import boxed, checked, cli, events, is_closed, known, listed
 
 SAME = "The task is finished, and its file is in place."
@@ -77,6 +90,21 @@ def test_a_claim_that_a_command_refused_counts_as_one_that_a_stop_refuses(projec
     assert found.loop()["refused"] == []
 
 
+def test_a_claim_that_holds_after_refused_ones_in_the_same_turn_is_no_hopeless_task(
+    project: ProjectFactory,
+) -> None:
+    found = checked(project, "features", "", "test -f made", "")
+    agent = {"CLAUDECODE": "1", "CLAUDE_CODE_SESSION_ID": OWNER}
+    for _ in range(5):
+        assert cli(found, "done", "F2", env=agent).returncode == 1
+    found.write({"made": ""})
+    assert cli(found, "done", "F2", env=agent).returncode == 0
+    answer = found.turn("At last.")
+    assert "next F1" in answer.message
+    assert known(found, "F2")["state"] == "proven"
+    assert events(found, "set_aside") == []
+
+
 def test_a_refused_claim_neither_raises_nor_resets_the_counts_of_the_breakers(
     project: ProjectFactory,
 ) -> None:
@@ -104,6 +132,24 @@ def test_a_task_that_the_agent_only_talks_about_is_set_aside(project: ProjectFac
     answer = found.turn("All that could be done is done.")
     assert found.loop()["outcome"] == "failed"
     assert "set aside: F1 (3 continuations without" in found.loop()["detail"]
+
+
+def test_no_task_is_set_aside_before_the_end_of_its_turn_is_written(
+    project: ProjectFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The client may write down what the agent did after it has called the hook."""
+    found = checked(project, "features", "true", "true")
+    found.turn("I begin.")
+    assert [found.mute_turn().blocks for _ in range(2)] == [True, True]
+
+    def late(seconds: float) -> None:
+        found.add_lines(tool_line("Bash", {"command": "true"}), text_line("I did something."))
+
+    monkeypatch.setattr(time, "sleep", late)
+    answer = stop_here(found, last_assistant_message="I did something.")
+    assert "go on with task F1" in answer
+    assert events(found, "set_aside") == []
+    assert found.loop()["no_progress"] == 0
 
 
 def test_the_same_words_with_edits_set_one_task_aside_not_the_loop(project: ProjectFactory) -> None:
@@ -172,3 +218,14 @@ def test_a_question_names_only_its_own_task(project: ProjectFactory, layout: str
     assert not answer.blocks
     assert "needs you: 1.1 (Red or blue?)." in answer.message
     assert found.loop()["detail"] == "1.1"
+
+
+@pytest.mark.parametrize("layout", SEQUENTIAL)
+def test_a_spec_without_boxes_is_claimed_by_its_index(project: ProjectFactory, layout: str) -> None:
+    files = loop_files(layout)
+    del files[f"{FOLDERS[layout]}/tasks.md"]
+    found = project(layout, files)
+    found.arm()
+    reason = found.turn("I look around.").reason
+    assert f"set taskIndex to 1 in {found.own.relative_to(found.root)}" in reason
+    assert "box" not in reason

@@ -217,10 +217,12 @@ def _complete(now: Situation) -> Optional[Answer]:
 def _finish(now: Situation, detail: str) -> Optional[Answer]:
     """Every task is closed: once everything is green in one go, the loop is complete."""
     work, loop, results = now.known, now.loop, now.results
-    if work.checkable and (results is None or not (results.final or results.unfinished)):
+    if work.checkable and (results is None or not (results.final or results.unfinished or results.red)):
         return Need(checks=FINAL_RUN)
-    if results is not None and results.unfinished:
+    if results is not None and (results.unfinished or results.red):
         return None
+    if results is not None and results.waiting:
+        return _wait_for_approval(now)
     is_idle = not (loop.worked or work.proven or IDLE in loop.told) and now.turn.readable
     if is_idle and loop.iteration < now.limits.iterations:
         return _doubt(now)
@@ -244,7 +246,7 @@ def _doubt(now: Situation) -> Decision:
 
 def _nothing_can_run(now: Situation) -> Optional[Answer]:
     work = now.known
-    if work.next or (now.results is not None and now.results.unfinished):
+    if work.next or (now.results is not None and (now.results.unfinished or now.results.red)):
         return None
     if now.results is not None and now.results.waiting:
         return _wait_for_approval(now)
@@ -268,29 +270,13 @@ def _nothing_can_run(now: Situation) -> Optional[Answer]:
 def _limits(now: Situation) -> Optional[Answer]:
     work, loop = now.known, now.loop
     loop.iteration = max(loop.iteration, work.iteration)
-    refused, loop.refused = _refused(now), []
-    # A turn that only waits for checks is not the agent's idleness.
-    claims = bool(set(now.claims).difference(refused)) or not work.next
-    limit.note_turn(
-        loop,
-        now.turn,
-        work=work,
-        reply=now.reply,
-        files=now.files,
-        claims=claims,
-        refused=bool(refused),
-    )
+    refused = _note_turn(now)
     outcome, why = limit.tripped(loop, now.limits, cap=now.cap)
     if not outcome and now.spent is not None:
         outcome, why = limit.overspent(now.spent, now.limits)
     if not outcome:
         return _denied(now) or _too_many_attempts(now, refused)
-    if (
-        outcome == STALLED
-        and work.ready > 1
-        and not work.sequential
-        and limit.has_room(loop, now.limits, now.cap)
-    ):
+    if outcome == STALLED and _another_can_run(now):
         return _set_aside(now, work.next[0].id, why)
     if outcome == LIMIT and loop.layout == SPECUM and LIMIT not in loop.told:
         loop.told = [*loop.told, LIMIT]
@@ -303,11 +289,31 @@ def _limits(now: Situation) -> Optional[Answer]:
     return _end(now, outcome, why)
 
 
+def _note_turn(now: Situation) -> list[str]:
+    """Count the turn; the tasks whose claims were refused in it."""
+    work, results = now.known, now.results
+    refused, now.loop.refused = _refused(now), []
+    # A turn that only waits for checks is not the agent's idleness.
+    waits = not (work.next or (results is not None and results.red))
+    claims = waits or bool(set(now.claims).difference(refused))
+    about = {"claims": claims, "refused": bool(refused)}
+    limit.note_turn(now.loop, now.turn, work=work, reply=now.reply, files=now.files, **about)
+    return refused
+
+
+def _another_can_run(now: Situation) -> bool:
+    work = now.known
+    return work.ready > 1 and not work.sequential and limit.has_room(now.loop, now.limits, now.cap)
+
+
 def _refused(now: Situation) -> list[str]:
     """The tasks whose claims were turned back since the last stop, by a command or just now, but for those
     that the loop goes on without anyway."""
     found = [] if now.results is None else [one.task for one in now.results.refused if not one.left_out]
-    return list(dict.fromkeys([*found, *now.loop.refused]))
+    before = now.loop.refused
+    if now.known.sequential:  # it may have been closed since; a list of features asks its ledger
+        before = [task for task in before if task in now.known.open_ids]
+    return list(dict.fromkeys([*found, *before]))
 
 
 def _set_aside(now: Situation, task: str, why: str) -> Need:

@@ -47,6 +47,7 @@ DENIED = "the client denied"
 
 # whose checks a decision needs first
 CLAIMS, FINAL_RUN = "claims", "final"
+THE_LIST = "the list"  # where a list's own check stands among those of tasks
 
 _HUGE = 1e15
 
@@ -106,7 +107,7 @@ class TaskList:
 
     __slots__ = (
         "awaiting_approval", "epic", "iteration", "max_attempts", "max_iterations", "phase",
-        "quick", "sequential", "tasks",
+        "quick", "sequential", "tasks", "timeout_s", "verify",
     )  # fmt: skip
 
     def __init__(
@@ -121,8 +122,13 @@ class TaskList:
         max_iterations: Optional[int] = None,
         max_attempts: Optional[int] = None,
         epic: str = "",
+        verify: Iterable[str] = (),
+        timeout_s: Optional[float] = None,
     ) -> None:
         self.tasks = list(tasks)
+        # the list's own check, part of every final run
+        self.verify = tuple(verify)
+        self.timeout_s = timeout_s
         self.sequential = sequential
         self.phase = phase
         self.quick = quick
@@ -131,6 +137,12 @@ class TaskList:
         self.max_iterations = max_iterations
         self.max_attempts = max_attempts
         self.epic = epic
+
+    @property
+    def commands(self) -> list[str]:
+        """What its checks run, each once: the tasks' in their order, then the list's own."""
+        found = dict.fromkeys([command for task in self.tasks for command in task.verify])
+        return list(dict.fromkeys([*found, *self.verify]))
 
 
 class Limits:

@@ -143,10 +143,10 @@ class Stop:
         while True:
             self.trace.clear()
             answer = decide(self._situation(state, turn), self.trace)
-            if isinstance(answer, Decision):
-                if answer.loop.outcome != STALLED or not self._lags(turn):
-                    return self._finish(answer, turn)
+            if _blames(answer) and self._lags(turn):
                 turn = self._turn(state)
+            elif isinstance(answer, Decision):
+                return self._finish(answer, turn)
             elif answer.checks and not self.loop.request():
                 self._plan(answer, state, turn)
                 return answer
@@ -211,7 +211,7 @@ class Stop:
         )
 
     def _lags(self, turn: Turn) -> bool:
-        """Wait once for the rest of the turn, before a loop is ended for doing nothing."""
+        """Wait once for the rest of the turn, before the agent is blamed for doing nothing."""
         if not turn.readable or self._waited:
             return False
         self._waited = True
@@ -311,6 +311,11 @@ class Stop:
         if request and answer.loop.state != ENDED and (answer.writes or request == CANCEL):
             return _on_request(answer, request, who)
         return answer
+
+
+def _blames(answer: Union[Decision, Need]) -> bool:
+    """Whether the agent has done nothing for too long, as far as the transcript tells."""
+    return answer.loop.outcome == STALLED if isinstance(answer, Decision) else bool(answer.set_aside)
 
 
 def _on_request(answer: Decision, request: str, who: str) -> Decision:

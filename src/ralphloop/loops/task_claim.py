@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from ralphloop.domain.model import CLAIMED, CLOSED, FEATURES, OPEN, PROVEN, UNVERIFIED, Task
+from ralphloop.domain.model import CLAIMED, CLOSED, FEATURES, OPEN, PROVEN, THE_LIST, UNVERIFIED, Task
 from ralphloop.errors import UserError
 from ralphloop.evidence.checker import GREEN, Verdict
 from ralphloop.evidence.origin import Origin, client_in, of_session
@@ -127,7 +127,7 @@ def verify(place: Place, task: str | None = None, *, loop: str | None = None, to
         prover = Prover(
             found, cwd=place.cwd, env=place.env, origin=origin, budget_s=BY_HAND_S, say=_shown(told)
         )
-        waiting = prover.plan_tasks(chosen, book.state)
+        waiting = prover.plan_tasks(chosen, book.state, whole=book.tasks if task is None else None)
     if waiting and task is not None:
         raise UserError(
             f"the checks of {', '.join(waiting)} are not approved; `ralphloop approve` shows them."
@@ -138,9 +138,10 @@ def verify(place: Place, task: str | None = None, *, loop: str | None = None, to
         "loop": found.record.id,
         "protected": [f"{entry.path} ({entry.what})" for entry in prover.touched],
         "unapproved": waiting,
-        "tasks": {name: verdict._asdict() for name, verdict in verdicts.items()},
+        "tasks": {name: verdict._asdict() for name, verdict in verdicts.items() if name},
+        **({"list": verdicts[""]._asdict()} if "" in verdicts else {}),
     }
-    lines = [_verdict_line(name, verdict) for name, verdict in verdicts.items()]
+    lines = [_verdict_line(name or THE_LIST, verdict) for name, verdict in verdicts.items()]
     lines += [f"- {name}: not approved, not run; `ralphloop approve` shows its checks" for name in waiting]
     is_green = all(verdict.state == GREEN for verdict in verdicts.values())
     return Result(data, tuple(lines), 0 if verdicts and is_green and not waiting else 1)

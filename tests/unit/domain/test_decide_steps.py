@@ -232,6 +232,13 @@ def test_the_attempts_of_each_refused_task_end_and_of_the_next(attempts, refused
     assert isinstance(answer, Need) or answer.loop.refused == []
 
 
+def test_a_sequence_does_not_fail_at_a_task_that_was_closed_after_a_command_refused_it():
+    loop = a_loop(layout=SPECUM, attempts={"2": 5}, refused=["2"])
+    assert decide(situation(look("1", "2!", "3", sequential=True), loop=loop)).blocks
+    answer = decide(situation(look("1", "2", "3", sequential=True), loop=loop))
+    assert (answer.loop.outcome, answer.loop.detail) == (FAILED, "task 2 was tried 5 times")
+
+
 def test_a_refused_claim_of_a_task_that_is_left_out_sets_nothing_aside():
     found = results(refused=[Refusal("F2", why="red", left_out=True)])
     assert decide(situation(OPEN, loop=a_loop(attempts={"F2": 9}), results=found)).blocks

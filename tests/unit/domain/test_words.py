@@ -43,7 +43,7 @@ PLAIN = [
     }),
     (Results, {
         "proven": [], "refused": [], "unfinished": [], "waiting": [], "commands": [], "digest": "",
-        "trouble": "", "blocked": False, "final": False,
+        "trouble": "", "blocked": False, "final": False, "red": [],
     }),
     (Spent, {"tokens": 0, "cost_usd": 0.0, "task_tokens": {}, "task_cost_usd": {}, "unpriced": []}),
     (Supervision, {"batch": 0, "branch": "", "context": 0.0, "model": "", "usual_model": ""}),
@@ -53,7 +53,8 @@ PLAIN = [
     }),
     (lambda: TaskList([]), {
         "tasks": [], "sequential": False, "phase": "execution", "quick": False, "awaiting_approval": False,
-        "iteration": 0, "max_iterations": None, "max_attempts": None, "epic": "",
+        "iteration": 0, "max_iterations": None, "max_attempts": None, "epic": "", "verify": (),
+        "timeout_s": None,
     }),
     (lambda: Words(command="r", list_path="l"), {
         "command": "r", "list_path": "l", "notes_path": "", "plugin": "", "run": "", "branch": "",
