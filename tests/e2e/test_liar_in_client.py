@@ -44,7 +44,8 @@ def test_passes_without_work_are_turned_back_until_every_task_is_set_aside(bench
         "--max-attempts", "2",
     )  # fmt: skip
     assert played.ending == ("ended", "failed")
-    assert "set aside after too many attempts: F1, F2" in played.outside.loop["detail"]
+    why = "set aside: F1 (task F1 was tried 2 times), F2 (task F2 was tried 2 times)"
+    assert played.outside.loop["detail"] == why
     assert bench.passes() == {"F1": False, "F2": False}
     assert [(entry["green"], entry["exit_code"]) for entry in bench.evidence()] == [(False, 1)] * 4
     assert played.told("The claim of task F1 is refused: `sh tests/check.sh 1` exited with 1")[2]
@@ -114,10 +115,11 @@ def test_word_that_all_is_done_is_refused_each_time_with_the_open_tasks(bench: B
     assert any("limit: iteration 4 of 4; open: F1, F2" in str(event) for event in played.run.events)
 
 
-def test_empty_words_stall_the_loop_at_the_third(bench: Bench) -> None:
+def test_empty_words_set_a_task_aside_at_the_third_and_stall_the_loop_at_the_last_task(bench: Bench) -> None:
     played = bench.play([text("Holding.")] * 9)
     assert played.ending == ("ended", "stalled")
-    assert len(played.requests) == 3
+    assert played.told("Task F1 is set aside: the same reply 3 times.") == [False] * 3 + [True, False]
+    assert len(played.requests) == 5
     assert played.outside.loop["detail"] == "the same reply 3 times"
     assert bench.passes() == {"F1": False, "F2": False}
 

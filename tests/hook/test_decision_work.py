@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from hook.conftest import ProjectFactory
-from hook.harness import LoopProject, boxes, feature, feature_list, loop_files, task_id
+from hook.harness import LAYOUTS, LoopProject, boxes, feature, feature_list, loop_files, task_id
 
 LIST = ".ralph/loops/demo/feature_list.json"
 
@@ -234,12 +234,18 @@ def test_a_lowered_count_is_not_believed(project: ProjectFactory) -> None:
     assert found.state()["globalIteration"] == 5
 
 
-def test_three_turns_without_progress_stall_below_the_clients_cap(armed: LoopProject) -> None:
-    armed.turn()
-    answers = [armed.mute_turn() for _ in range(3)]
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_three_turns_without_progress_stall_below_the_clients_cap(
+    project: ProjectFactory, layout: str
+) -> None:
+    """Where no other task can run: features have one left, a sequence never has another."""
+    found = project(layout, loop_files(layout, done=2 if layout == "features" else 0))
+    found.arm()
+    found.turn()
+    answers = [found.mute_turn() for _ in range(3)]
     assert [answer.blocks for answer in answers] == [True, True, False]
     assert "stalled" in answers[-1].message
-    assert armed.loop()["outcome"] == "stalled"
+    assert found.loop()["outcome"] == "stalled"
 
 
 def spend_attempts(project: LoopProject) -> list[bool]:

@@ -50,7 +50,7 @@ class Decision:
 class Need:
     """What must happen before there can be a decision; then `decide` is asked again."""
 
-    __slots__ = ("checks", "once", "restore", "rule", "set_aside", "why")
+    __slots__ = ("checks", "once", "restore", "rule", "set_aside", "tried", "why")
 
     def __init__(
         self,
@@ -60,6 +60,7 @@ class Need:
         checks: str = "",
         set_aside: str = "",
         why: str = "",
+        tried: int = 0,
     ) -> None:
         self.rule = ""
         self.restore = restore
@@ -67,5 +68,7 @@ class Need:
         self.once = once
         # whose checks: those of the claimed tasks, or once more those of all of them
         self.checks = checks
+        # a task without which the loop goes on, why, and how often it was tried
         self.set_aside = set_aside
         self.why = why
+        self.tried = tried

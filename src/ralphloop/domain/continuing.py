@@ -5,7 +5,7 @@ from __future__ import annotations
 from ralphloop.domain import limits as limit
 from ralphloop.domain import prompt
 from ralphloop.domain.answer import Decision
-from ralphloop.domain.model import NEEDS_APPROVAL, status_word
+from ralphloop.domain.model import NEEDS_APPROVAL, THE_LIST, status_word
 from ralphloop.domain.situation import open_ids, run
 from ralphloop.domain.supervision import share_done
 
@@ -13,6 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Optional
 
+    from ralphloop.domain.proof import Refusal
     from ralphloop.domain.situation import Situation
 
 PROMISE = "ALL_TASKS_COMPLETE"  # the agent's word that everything is done
@@ -28,7 +29,7 @@ def hand_over(now: Situation) -> Optional[Decision]:
     if not why:
         loop.batch += [item.id for item in work.next if item.id not in loop.batch]
         return None
-    refusals = now.results.refused if now.results is not None else []
+    refusals = _refusals(now)
     loop.iteration += 1
     run(loop)
     loop.current = work.next[0].id if work.next else ""
@@ -38,7 +39,7 @@ def hand_over(now: Situation) -> Optional[Decision]:
         message=prompt.said(loop, "the next session goes on: " + why),
         task=loop.current,
         status=status_word(None),
-        refused=", ".join(refusal.task for refusal in refusals),
+        refused=", ".join(refusal.task or THE_LIST for refusal in refusals),
         handover=why,
     )
 
@@ -47,13 +48,14 @@ def go_on(now: Situation) -> Decision:
     work, loop = now.known, now.loop
     refused = [PROMISE] if promised(now.reply or "") else []
     notes = _notes(now, bool(refused))
-    refusals = now.results.refused if now.results is not None else []
+    refusals = _refusals(now)
     loop.iteration += 1
     run(loop)
     loop.carry = ""
     loop.current = work.next[0].id if work.next else ""
     most = int(now.limits.iterations)
-    message = prompt.status_line(loop, work, limit=most)
+    is_red = now.results is not None and bool(now.results.red)
+    message = prompt.status_line(loop, work, limit=most, is_red=is_red)
     warnings = [limit.warning(loop, now.limits, now.spent), _unapproved(now)]
     return Decision(
         loop,
@@ -62,17 +64,24 @@ def go_on(now: Situation) -> Decision:
         message=" · ".join(filter(None, [message, *warnings])),
         task=loop.current,
         status=status_word(None),
-        refused=", ".join(refused + [refusal.task for refusal in refusals]),
+        refused=", ".join(refused + [refusal.task or THE_LIST for refusal in refusals]),
     )
 
 
+def _refusals(now: Situation) -> list[Refusal]:
+    return [*now.results.refused, *now.results.red] if now.results is not None else []
+
+
 def _unapproved(now: Situation) -> str:
-    """Said once where a loop goes on although its checks may not run."""
+    """Said once where a loop goes on although its checks may not run, and whenever others wait."""
     loop, results = now.loop, now.results
     waits = now.unchecked or (results is not None and results.commands)
-    if not waits or NEEDS_APPROVAL in loop.told:
+    about = NEEDS_APPROVAL
+    if results is not None and results.commands and not now.unchecked:
+        about += " " + results.digest
+    if not waits or about in loop.told:
         return ""
-    loop.told = [*loop.told, NEEDS_APPROVAL]
+    loop.told = [*loop.told, about]
     if results is not None and results.void:
         return "checks do not run: " + results.void
     return "checks are not approved and do not run: `%s`" % now.words.how("approve")

@@ -30,6 +30,7 @@ from ralphloop.domain.model import (
     SELF_RESUMING,
     SPECKIT,
     SPECUM,
+    STALLED,
     WAITING,
 )
 from ralphloop.domain.situation import allow, close, leave, open_ids, run
@@ -219,10 +220,12 @@ def _complete(now: Situation) -> Optional[Answer]:
 def _finish(now: Situation, detail: str) -> Optional[Answer]:
     """Every task is closed: once everything is green in one go, the loop is complete."""
     work, loop, results = now.known, now.loop, now.results
-    if work.checkable and (results is None or not (results.final or results.unfinished)):
+    if work.checkable and (results is None or not (results.final or results.unfinished or results.red)):
         return Need(checks=FINAL_RUN)
-    if results is not None and results.unfinished:
+    if results is not None and (results.unfinished or results.red):
         return None
+    if results is not None and results.waiting:
+        return _wait_for_approval(now)
     is_idle = not (loop.worked or work.proven or IDLE in loop.told) and now.turn.readable
     if is_idle and loop.iteration < now.limits.iterations:
         return _doubt(now)
@@ -246,7 +249,7 @@ def _doubt(now: Situation) -> Decision:
 
 def _nothing_can_run(now: Situation) -> Optional[Answer]:
     work = now.known
-    if work.next or (now.results is not None and now.results.unfinished):
+    if work.next or (now.results is not None and (now.results.unfinished or now.results.red)):
         return None
     if now.results is not None and now.results.waiting:
         return _wait_for_approval(now)
@@ -261,26 +264,23 @@ def _nothing_can_run(now: Situation) -> Optional[Answer]:
         answer = "`%s ID TEXT`" % now.words.how("answer")
         message = "needs you: %s. Answer with %s, then %s." % (asked, answer, now.words.go_on)
         return close(now, PAUSED, NEEDS_INPUT, ids, message=message)
-    if work.stuck:
-        why = "; ".join("%s %s" % (task, reason) for task, reason in work.stuck)
-    elif work.set_aside:
-        why = "set aside after too many attempts: " + ", ".join(work.set_aside)
-    else:
-        why = "every task was skipped" if work.total else "the list has no tasks"
+    found = [prompt.set_aside(work)] if work.set_aside else []
+    found += ["%s %s" % (task, reason) for task, reason in work.stuck]
+    why = "; ".join(found) or ("every task was skipped" if work.total else "the list has no tasks")
     return close(now, ENDED, FAILED, why, message="failed: " + prompt.line(why))
 
 
 def _limits(now: Situation) -> Optional[Answer]:
     work, loop = now.known, now.loop
     loop.iteration = max(loop.iteration, work.iteration)
-    # A turn that only waits for checks is not the agent's idleness.
-    claims = bool(now.claims) or not work.next
-    limit.note_turn(loop, now.turn, work=work, reply=now.reply, files=now.files, claims=claims)
+    refused = _note_turn(now)
     outcome, why = limit.tripped(loop, now.limits, cap=now.cap)
     if not outcome and now.spent is not None:
         outcome, why = limit.overspent(now.spent, now.limits)
     if not outcome:
-        return _denied(now) or _too_many_attempts(now)
+        return _denied(now) or _too_many_attempts(now, refused)
+    if outcome == STALLED and _another_can_run(now):
+        return _set_aside(now, work.next[0].id, why)
     if outcome == LIMIT and loop.layout == SPECUM and LIMIT not in loop.told:
         loop.told = [*loop.told, LIMIT]
         run(loop)
@@ -289,8 +289,49 @@ def _limits(now: Situation) -> Optional[Answer]:
     if outcome == LIMIT and loop.layout == SPECKIT:
         text = "[ralph-speckit] limit reached: %s; open: %s" % (why, prompt.line(open_ids(work)))
         return close(now, ENDED, LIMIT, why, stderr=text)
-    message = "%s: %s; open: %s. %s" % (outcome, why, prompt.line(open_ids(work)), _hint(now, outcome))
-    return close(now, ENDED, outcome, why, message=message)
+    return _end(now, outcome, why)
+
+
+def _note_turn(now: Situation) -> list[str]:
+    """Count the turn; the tasks whose claims were refused in it."""
+    work, results = now.known, now.results
+    refused, now.loop.refused = _refused(now), []
+    # A turn that only waits for checks is not the agent's idleness.
+    waits = not (work.next or (results is not None and results.red))
+    claims = waits or bool(set(now.claims).difference(refused))
+    about = {"claims": claims, "refused": bool(refused)}
+    limit.note_turn(now.loop, now.turn, work=work, reply=now.reply, files=now.files, **about)
+    return refused
+
+
+def _another_can_run(now: Situation) -> bool:
+    work = now.known
+    return work.ready > 1 and not work.sequential and limit.has_room(now.loop, now.limits, now.cap)
+
+
+def _refused(now: Situation) -> list[str]:
+    """The tasks whose claims were turned back since the last stop, by a command or just now, but for those
+    that the loop goes on without anyway."""
+    found = [] if now.results is None else [one.task for one in now.results.refused if not one.left_out]
+    before = now.loop.refused
+    if now.known.sequential:  # it may have been closed since; a list of features asks its ledger
+        before = [task for task in before if task in now.known.open_ids]
+    return list(dict.fromkeys([*found, *before]))
+
+
+def _set_aside(now: Situation, task: str, why: str) -> Need:
+    return Need(set_aside=task, why=why, tried=now.loop.attempts.get(task, 0))
+
+
+def _end(now: Situation, outcome: str, why: str) -> Decision:
+    """With what is left, and what the loop had given up before."""
+    work = now.known
+    left = "open: " + prompt.line(open_ids(work))
+    if work.set_aside:
+        left += "; " + prompt.line(prompt.set_aside(work))
+    return close(
+        now, ENDED, outcome, why, message="%s: %s; %s. %s" % (outcome, why, left, _hint(now, outcome))
+    )
 
 
 def _denied(now: Situation) -> Optional[Answer]:
@@ -314,22 +355,22 @@ def _has_finished(now: Situation) -> bool:
     return bool(current) and current not in [*work.open_ids, *[item.id for item in work.next]]
 
 
-def _too_many_attempts(now: Situation) -> Optional[Answer]:
+def _too_many_attempts(now: Situation, refused: list[str]) -> Optional[Answer]:
     """A list of features goes on without the task; in a sequential one nothing can."""
-    work, loop = now.known, now.loop
-    if not work.next:
-        return None
-    task = work.next[0].id
-    outcome, why = "", ""
-    tried = loop.attempts.get(task, 0)
-    if tried >= limit.attempts_allowed(now.limits, work):
-        outcome, why = FAILED, "task %s was tried %d times" % (prompt.line(task, 80), tried)
-    elif now.spent is not None:
-        outcome, why = limit.task_overspent(now.spent, task, now.limits)
-    if outcome and not work.sequential:
-        return Need(set_aside=task, why=why)
-    message = "%s: %s. %s" % (outcome, why, _hint(now, outcome))
-    return close(now, ENDED, outcome, why, message=message) if outcome else None
+    work = now.known
+    for task in [*refused, *[item.id for item in work.next[:1]]]:
+        outcome, why = _used_up(now, task)
+        if outcome:
+            return _end(now, outcome, why) if work.sequential else _set_aside(now, task, why)
+    return None
+
+
+def _used_up(now: Situation, task: str) -> tuple[str, str]:
+    """The outcome and why, if a task has had its attempts or its share."""
+    tried = now.loop.attempts.get(task, 0)
+    if tried >= limit.attempts_allowed(now.limits, now.known):
+        return FAILED, "task %s was tried %d times" % (prompt.line(task, 80), tried)
+    return ("", "") if now.spent is None else limit.task_overspent(now.spent, task, now.limits)
 
 
 def _hint(now: Situation, outcome: str) -> str:

@@ -79,13 +79,24 @@ def reply_mark(text: str) -> str:
 
 
 def note_turn(
-    loop: LoopState, turn: Turn, *, work: Worklist, reply: Optional[str], files: str, claims: bool
+    loop: LoopState,
+    turn: Turn,
+    *,
+    work: Worklist,
+    reply: Optional[str],
+    files: str,
+    claims: bool,
+    refused: bool = False,
 ) -> bool:
-    """Move the counters for the turn that just ended; True if it brought the loop forward."""
+    """Move the counters for the turn that just ended; True if it brought the loop forward. A refused claim
+    is an attempt already: where nothing else came of the turn, it moves none of them."""
     changed = work.digest != loop.tasks_seen
     first = not loop.tasks_seen
     progress = first or changed or claims or files != loop.files_seen or turn.tools > 0
     loop.tasks_seen, loop.files_seen = work.digest, files
+    loop.quiet_replies = 0 if turn.tools else loop.quiet_replies + 1
+    if refused and not (changed or claims):
+        return False
     if progress:
         loop.no_progress = 0
     else:
@@ -97,7 +108,6 @@ def note_turn(
 
 
 def _note_reply(loop: LoopState, reply: Optional[str], *, tools: int, fresh: bool) -> None:
-    loop.quiet_replies = 0 if tools else loop.quiet_replies + 1
     if reply is None:
         loop.reply, loop.same_replies, loop.empty_replies = "", 0, 0
         return
@@ -113,6 +123,11 @@ def _note_reply(loop: LoopState, reply: Optional[str], *, tools: int, fresh: boo
 def patience(limits: Limits, cap: int) -> int:
     """Continuations without progress that are allowed: fewer than the client's own cap, at least one."""
     return max(1, min(limits.no_progress, cap - 1)) if cap > 0 else limits.no_progress
+
+
+def has_room(loop: LoopState, limits: Limits, cap: int) -> bool:
+    """Whether a breaker may begin anew: the client counts plain replies on, whatever task they are about."""
+    return cap <= 0 or loop.quiet_replies + patience(limits, cap) < cap
 
 
 def tripped(loop: LoopState, limits: Limits, *, cap: int = CLIENT_CAP) -> tuple[str, str]:
@@ -163,7 +178,7 @@ def warning(loop: LoopState, limits: Limits, spent: Optional[Spent]) -> str:
     for name, spending, most in used:
         if most and spending >= WARN_AT * most and name not in loop.told:
             loop.told = [*loop.told, name]
-            texts.append("80 % of the " + name)
+            texts.append("%d %% of the %s" % (100 * spending / most, name))
     return " · ".join(texts)
 
 

@@ -49,6 +49,7 @@ LOGIN = "the login was refused"
 
 # whose checks a decision needs first
 CLAIMS, FINAL_RUN = "claims", "final"
+THE_LIST = "the list"  # where a list's own check stands among those of tasks
 
 _HUGE = 1e15
 
@@ -108,7 +109,7 @@ class TaskList:
 
     __slots__ = (
         "awaiting_approval", "epic", "iteration", "max_attempts", "max_iterations", "phase",
-        "quick", "sequential", "tasks",
+        "quick", "sequential", "tasks", "timeout_s", "verify",
     )  # fmt: skip
 
     def __init__(
@@ -123,8 +124,13 @@ class TaskList:
         max_iterations: Optional[int] = None,
         max_attempts: Optional[int] = None,
         epic: str = "",
+        verify: Iterable[str] = (),
+        timeout_s: Optional[float] = None,
     ) -> None:
         self.tasks = list(tasks)
+        # the list's own check, part of every final run
+        self.verify = tuple(verify)
+        self.timeout_s = timeout_s
         self.sequential = sequential
         self.phase = phase
         self.quick = quick
@@ -133,6 +139,12 @@ class TaskList:
         self.max_iterations = max_iterations
         self.max_attempts = max_attempts
         self.epic = epic
+
+    @property
+    def commands(self) -> list[str]:
+        """What its checks run, each once: the tasks' in their order, then the list's own."""
+        found = dict.fromkeys([command for task in self.tasks for command in task.verify])
+        return list(dict.fromkeys([*found, *self.verify]))
 
 
 class Limits:
@@ -275,6 +287,7 @@ class LoopState:
     elapsed_s: float
     current: str
     attempts: dict[str, int]
+    refused: list[str]
     no_progress: int
     reply: str
     same_replies: int
@@ -306,7 +319,8 @@ class LoopState:
     DEFAULTS: dict[str, Any] = {
         "id": "", "layout": "", "name": "", "owner": None, "state": ARMED, "outcome": None,
         "detail": "", "iteration": 1, "started_at": 0.0, "seen_at": 0.0, "elapsed_s": 0.0,
-        "current": "", "attempts": {}, "no_progress": 0, "reply": "", "same_replies": 0,
+        # `refused`: tasks whose claims a command turned back since the last stop
+        "current": "", "attempts": {}, "refused": [], "no_progress": 0, "reply": "", "same_replies": 0,
         "empty_replies": 0, "quiet_replies": 0, "phase_turns": {},
         "tasks_seen": "", "files_seen": "", "transcript_end": 0, "served": [], "pending": "",
         "told": [], "restored": False, "resume_at": None, "since": "", "ledger": 0,

@@ -85,10 +85,17 @@ def tally(work: Worklist) -> str:
     return "%d/%d proven" % (work.proven, work.total) + (" (+ %s)" % others if others else "")
 
 
-def status_line(loop: LoopState, work: Worklist, *, limit: int) -> str:
+def set_aside(work: Worklist) -> str:
+    """The tasks that the loop goes on without, each with why."""
+    named = ["%s (%s)" % (task, why) if why else task for task, why in work.set_aside]
+    return "set aside: " + ", ".join(named)
+
+
+def status_line(loop: LoopState, work: Worklist, *, limit: int, is_red: bool = False) -> str:
     """What the person sees while the loop goes on."""
     if loop.layout == FEATURES:
-        ids = ", ".join(line(item.id, 80) for item in work.next) or "the rest of the checks"
+        rest = "the list's own check" if is_red else "the rest of the checks"
+        ids = ", ".join(line(item.id, 80) for item in work.next) or rest
         return "ralphloop · iteration %s · %s · next %s" % (
             turns(loop.iteration, limit, "/"),
             tally(work),
@@ -119,8 +126,12 @@ def continuation(
     refusals: Iterable[Refusal] = (),
 ) -> str:
     """The text that sends the agent to its next task, or to the rest of the checks."""
+    refusals = list(refusals)
     if work.next:
         head, how = _headline(loop, work, limit), cut(_how(work.next, words, loop.layout), HOW_MAX)
+    elif any(not refusal.task for refusal in refusals):
+        head = said(loop, "every task is closed, but the list's own check is not green.")
+        how = "Make it green and commit, then stop: it is run again. No task is open; claim nothing."
     else:
         head, how = said(loop, "checks are still to run; they go on when you stop."), "Reply that you wait."
     spare = REASON_MAX - len(head) - len(how) - 20
@@ -186,6 +197,8 @@ def _how(items: list[Item], words: Words, layout: str) -> str:
     if any("VERIFY" in item.marks for item in items):
         steps.append("[VERIFY]: check the work so far with fresh eyes; change no other task.")
     closing = '"passes": true' if layout == FEATURES else "its box checked"
+    if words.list_path.endswith("-state.json"):  # of a spec without a tasks.md
+        closing = "taskIndex to %d" % (items[-1].place + 1)
     ids = [_argument(item.id) for item in items if len(item.id) <= ID_MAX]
     claims = " or ".join("`%s done %s`" % (words.command, name) for name in ids)
     by_hand = "set %s in %s" % (closing, words.list_path)

@@ -14,9 +14,9 @@ COMMANDS_MAX = 2_000  # characters of commands that a message can show
 
 
 class Refusal:
-    """A task that was claimed, or was closed, and whose check says otherwise."""
+    """A task that was claimed, or was closed, and whose check says otherwise; the list itself has no name."""
 
-    __slots__ = ("again", "command", "tail", "task", "why")
+    __slots__ = ("again", "command", "left_out", "tail", "task", "why")
 
     def __init__(
         self,
@@ -26,10 +26,13 @@ class Refusal:
         command: str = "",
         tail: str = "",
         again: bool = False,
+        left_out: bool = False,
     ) -> None:
         self.task = task
         # whether it was closed before, and the final run opened it
         self.again = again
+        # whether the loop goes on without it anyway: it was skipped, or set aside
+        self.left_out = left_out
         self.why = why
         self.command = command
         self.tail = tail
@@ -37,8 +40,7 @@ class Refusal:
     def told(self, room: int) -> str:
         """For the agent: what was run, how it ended, and the end of what it printed."""
         run = "`%s` " % line(self.command, 300) if self.command else ""
-        what = "Task %s is open again" if self.again else "The claim of task %s is refused"
-        text = "%s: %s%s." % (what % line(self.task, 80), run, line(self.why))
+        text = "%s: %s%s." % (self._what(), run, line(self.why))
         tail = self.tail.strip("\n")
         left = min(TAIL_MAX, room - len(text) - 40)
         if not tail or left < 80:
@@ -46,16 +48,24 @@ class Refusal:
         shown = tail if len(tail) <= left else "… " + tail[-left:]
         return "%s The end of its output:\n%s" % (text, shown)
 
+    def _what(self) -> str:
+        if not self.task:
+            return "The list's own check is red"
+        what = "Task %s is open again" if self.again else "The claim of task %s is refused"
+        return what % line(self.task, 80)
+
 
 class Results:
     """What is known of the checks of one stop so far."""
 
-    __slots__ = ("blocked", "commands", "digest", "final", "proven", "refused", "trouble", "unfinished",
-                 "void", "waiting")  # fmt: skip
+    __slots__ = ("blocked", "commands", "digest", "final", "proven", "red", "refused", "trouble",
+                 "unfinished", "void", "waiting")  # fmt: skip
 
     def __init__(self) -> None:
         self.proven: list[str] = []
         self.refused: list[Refusal] = []
+        # the list's own check, which opens no task again
+        self.red: list[Refusal] = []
         # tasks whose checks go on at the next stop
         self.unfinished: list[str] = []
         # tasks whose checks nobody approved, those commands, and what the person types to approve them

@@ -31,9 +31,10 @@ def survey(tasks: TaskList, ledger: Ledger) -> Worklist:
         open_total=len(open_places),
         open_ids=[tasks.tasks[place].id for place in open_places[:SHOWN]],
         next=[_item(tasks.tasks[place], place, ledger) for place in _group(tasks, ready)],
+        ready=len(ready),
         asked=[[tasks.tasks[p].id, _question(tasks.tasks[p], ledger)] for p in asked[:SHOWN]],
         stuck=[[tasks.tasks[p].id, why] for p, why in stuck[:SHOWN]],
-        set_aside=[task.id for task, state in zip(tasks.tasks, states) if state == SET_ASIDE][:SHOWN],
+        set_aside=_set_aside(tasks, states, ledger)[:SHOWN],
         skipped=states.count(SKIPPED),
         phase=tasks.phase,
         quick=tasks.quick,
@@ -60,6 +61,11 @@ def _item(task: Task, place: int, ledger: Ledger) -> Item:
         question=_question(task, ledger),
         answer=known.get("answer", ""),
     )
+
+
+def _set_aside(tasks: TaskList, states: list[str], ledger: Ledger) -> list[list[str]]:
+    aside = [task.id for task, state in zip(tasks.tasks, states) if state == SET_ASIDE]
+    return [[name, ledger.tasks[name].get("why", "")] for name in aside]
 
 
 def _question(task: Task, ledger: Ledger) -> str:
@@ -97,7 +103,7 @@ def _sort(
     if tasks.sequential:
         for count, place in enumerate(open_places):
             if states[place] == ASKED:
-                return open_places[:count], open_places[count:], []
+                return open_places[:count], [p for p in open_places[count:] if states[p] == ASKED], []
         return open_places, [], []
     if not any(tasks.tasks[place].depends_on for place in open_places):
         asked = [place for place in open_places if states[place] == ASKED]

@@ -44,9 +44,10 @@ class Worklist:
     open_total: int
     open_ids: list[str]
     next: list[Item]
+    ready: int  # tasks that can be worked on now
     asked: list[list[str]]
     stuck: list[list[str]]
-    set_aside: list[str]
+    set_aside: list[list[str]]  # with why
     skipped: int
     phase: str
     quick: bool
@@ -59,7 +60,7 @@ class Worklist:
 
     __slots__ = (
         "asked", "awaiting_approval", "checkable", "claimed", "closed", "epic", "given", "index", "iteration",
-        "max_attempts", "next", "open_ids", "open_total", "phase", "proven", "quick", "sequential",
+        "max_attempts", "next", "open_ids", "open_total", "phase", "proven", "quick", "ready", "sequential",
         "set_aside", "skipped", "stuck", "total", "vouched",
     )  # fmt: skip
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ralphloop.domain.model import CLOSED, SKIPPED
+from ralphloop.domain.model import CLOSED, SET_ASIDE, SKIPPED
 from ralphloop.store import tasks
 
 TYPE_CHECKING = False
@@ -24,6 +24,16 @@ def leave_out(loop: LoopFiles, place: int, *, state: LoopState, ledger: Ledger, 
         task.done = False
     ledger.note(task.id, state=SKIPPED)
     save(loop, state, ledger, "skip", task=task.id)
+    return True
+
+
+def set_aside(loop: LoopFiles, state: LoopState, task: str, *, why: str) -> bool:
+    """Go on without a task; False if it is not open. Under the loop's lock."""
+    ledger = loop.load_ledger()
+    if ledger.tasks.get(task, {}).get("state"):
+        return False
+    ledger.note(task, state=SET_ASIDE, why=why)
+    save(loop, state, ledger, "set_aside", task=task, why=why)
     return True
 
 

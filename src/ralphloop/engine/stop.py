@@ -13,7 +13,6 @@ from ralphloop.domain.model import (
     ENDED,
     FEATURES,
     RUNNING,
-    SET_ASIDE,
     STALLED,
     status_word,
 )
@@ -117,6 +116,7 @@ class Stop:
         self._waited = False
         self._restored = False
         self._spent: Optional[Spent] = None
+        self._tried: dict[str, int] = {}  # how often what was set aside
 
     def decide(self) -> Optional[Union[Decision, Need]]:
         """Ask the rules, do what they need first, ask again. A need that comes back is one for checks, which
@@ -143,10 +143,10 @@ class Stop:
         while True:
             self.trace.clear()
             answer = decide(self._situation(state, turn), self.trace)
-            if isinstance(answer, Decision):
-                if answer.loop.outcome != STALLED or not self._lags(turn):
-                    return self._finish(answer, turn)
+            if _blames(answer) and self._lags(turn):
                 turn = self._turn(state)
+            elif isinstance(answer, Decision):
+                return self._finish(answer, turn)
             elif answer.checks and not self.loop.request():
                 self._plan(answer, state, turn)
                 return answer
@@ -211,7 +211,7 @@ class Stop:
         )
 
     def _lags(self, turn: Turn) -> bool:
-        """Wait once for the rest of the turn, before a loop is ended for doing nothing."""
+        """Wait once for the rest of the turn, before the agent is blamed for doing nothing."""
         if not turn.readable or self._waited:
             return False
         self._waited = True
@@ -284,19 +284,25 @@ class Stop:
                     raise  # no reason to end the loop: the next stop tries again
                 self.notes[-1] = "%s cannot be restored: %s." % (path, error)
         if need.set_aside:
-            self._set_aside(need.set_aside, need.why, state)
+            self._set_aside(need, state)
         return True
 
-    def _set_aside(self, task: str, why: str, state: LoopState) -> None:
-        ledger = self.loop.load_ledger()
-        ledger.note(task, state=SET_ASIDE, why=why)
-        self.loop.save_ledger(ledger)
-        state.ledger += 1
-        self.notes.append("Task %s is set aside: %s." % (task, why))
+    def _set_aside(self, need: Need, state: LoopState) -> None:
+        """Whatever comes of it, the rules are not asked about this task again: it may be closed by now."""
+        task, why = need.set_aside, need.why
+        self._tried[task] = need.tried
+        state.refused = [name for name in state.refused if name != task]
+        for refusal in self.checks.results.refused if self.checks is not None else ():
+            refusal.left_out = refusal.left_out or refusal.task == task
+        from ralphloop.engine.amendment import set_aside
+
+        if set_aside(self.loop, state, task, why=why):
+            self.notes.append("Task %s is set aside: %s." % (task, why))
 
     def _finish(self, answer: Decision, turn: Turn) -> Decision:
         answer.loop.transcript_end = turn.end
         answer.loop.stops += 1
+        answer.loop.attempts.update(self._tried)
         answer.loop.handed_over = bool(answer.handover)
         answer.loop.wake, answer.loop.failures = "", 0  # the API answers
         answer.loop.note_transcript(self.event.transcript)
@@ -305,6 +311,11 @@ class Stop:
         if request and answer.loop.state != ENDED and (answer.writes or request == CANCEL):
             return _on_request(answer, request, who)
         return answer
+
+
+def _blames(answer: Union[Decision, Need]) -> bool:
+    """Whether the agent has done nothing for too long, as far as the transcript tells."""
+    return answer.loop.outcome == STALLED if isinstance(answer, Decision) else bool(answer.set_aside)
 
 
 def _on_request(answer: Decision, request: str, who: str) -> Decision:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ralphloop.domain.model import Task
+from ralphloop.domain.model import Task, TaskList
 from ralphloop.evidence import command, record, tree
 from ralphloop.evidence.origin import Origin
 from ralphloop.store.loop import LoopFiles, iso
@@ -17,7 +17,7 @@ WAITS, GREEN, RED, UNFINISHED = "waits", "green", "red", "unfinished"
 
 
 class Due(NamedTuple):
-    """A task with the commands that must be green."""
+    """A task, or the list itself, with the commands that must be green."""
 
     task: str
     commands: tuple[str, ...]
@@ -33,7 +33,16 @@ class Verdict(NamedTuple):
 
 
 def due(task: Task) -> Due:
-    return Due(task.id, tuple(dict.fromkeys(task.verify)), min(task.timeout_s or TIMEOUT_S, BUDGET_S))
+    return _due(task.id, task.verify, task.timeout_s)
+
+
+def due_of_list(listed: TaskList) -> Due:
+    """The list's own check, which is no task's."""
+    return _due("", listed.verify, listed.timeout_s)
+
+
+def _due(task: str, verify: Sequence[str], timeout_s: float | None) -> Due:
+    return Due(task, tuple(dict.fromkeys(verify)), min(timeout_s or TIMEOUT_S, BUDGET_S))
 
 
 class Checker:
@@ -120,7 +129,7 @@ class Checker:
         return {
             "at": iso(time.time()),
             "loop": self._loop.record.id,
-            "tasks": [one.task for one in self._due if text in one.commands],
+            "tasks": [one.task for one in self._due if one.task and text in one.commands],
             "command": text,
             "cwd": self._folder,
             "green": ran.green,

@@ -13,6 +13,7 @@ from ralphloop.domain.model import (
     PROVEN,
     SET_ASIDE,
     SKIPPED,
+    THE_LIST,
     UNVERIFIED,
     VOUCHED,
     LoopState,
@@ -21,14 +22,24 @@ from ralphloop.domain.model import (
 )
 from ralphloop.domain.proof import Refusal, Results
 from ralphloop.evidence import approval, protect, record, tree
-from ralphloop.evidence.checker import BUDGET_S, GREEN, RED, UNFINISHED, WAITS, Checker, Due, Verdict, due
+from ralphloop.evidence.checker import (
+    BUDGET_S,
+    GREEN,
+    RED,
+    UNFINISHED,
+    WAITS,
+    Checker,
+    Due,
+    Verdict,
+    due,
+    due_of_list,
+)
 from ralphloop.evidence.origin import Origin
 from ralphloop.store import approvals, tasks
 from ralphloop.store.loop import LoopFiles
 
 CLAIMS_MAX = 50  # claims judged in one stop
 TOUCHED_SHOWN = 8
-UNREADABLE = "the list"  # in the place of tasks that could not be looked at
 
 
 class Prover:
@@ -75,26 +86,32 @@ class Prover:
         self._plan_round(state, same_round=same_round)
         waiting = approvals.unapproved(self._loop.shelf, listed)
         unapproved = set(waiting)
-        self._note_waiting(listed.tasks, ledger, waiting=waiting)
-        for task in listed.tasks:
-            if not is_due(task, ledger, final=self._is_final):
-                continue
-            if self.results.blocked or unapproved.intersection(task.verify):
-                self.verdicts[task.id] = Verdict(WAITS)
+        self._note_waiting(listed, ledger, waiting=waiting)
+        wanted = [due(task) for task in listed.tasks if is_due(task, ledger, final=self._is_final)]
+        if self._is_final and listed.verify:
+            wanted.append(due_of_list(listed))
+        for one in wanted:
+            if self.results.blocked or unapproved.intersection(one.commands):
+                self.verdicts[one.task] = Verdict(WAITS)
             else:
-                self._due.append(due(task))
+                self._due.append(one)
         self._due = self._checker.in_order(self._due)
         if need == CLAIMS:
             self.verdicts.update({one.task: Verdict(UNFINISHED) for one in self._due[CLAIMS_MAX:]})
             del self._due[CLAIMS_MAX:]
 
-    def plan_tasks(self, chosen: Sequence[Task], state: LoopState) -> list[str]:
-        """The same for tasks that are named; those whose checks are not approved are left out and told."""
+    def plan_tasks(
+        self, chosen: Sequence[Task], state: LoopState, *, whole: TaskList | None = None
+    ) -> list[str]:
+        """The same for tasks that are named, and for the `whole` list's own; those whose checks are not
+        approved are left out and told."""
         self._begin("", state)
         allowed = approvals.approved(self._loop.shelf)
-        held = [task.id for task in chosen if not allowed.issuperset(task.verify)]
-        self._due = self._checker.in_order([due(task) for task in chosen if task.id not in held])
-        return held
+        wanted = [due(task) for task in chosen]
+        wanted += [due_of_list(whole)] if whole is not None and whole.verify else []
+        ready = [one for one in wanted if allowed.issuperset(one.commands)]
+        self._due = self._checker.in_order(ready)
+        return [one.task or THE_LIST for one in wanted if one not in ready]
 
     def _begin(self, need: str, state: LoopState) -> None:
         self._need, self._iteration, self._round = need, state.iteration, 0
@@ -121,17 +138,22 @@ class Prover:
     def _tree_digest(self) -> str:
         return tree.look(self._folder, self._env).digest or ""
 
-    def _note_waiting(self, listed: list[Task], ledger: Ledger, *, waiting: list[str]) -> None:
+    def _note_waiting(self, listed: TaskList, ledger: Ledger, *, waiting: list[str]) -> None:
         results, wanted = self.results, set(waiting)
         results.commands, results.digest = waiting, approval.digest(waiting)
         settled = (VOUCHED, SKIPPED, SET_ASIDE)
-        held = [task for task in listed if wanted & set(task.verify) and ledger.state(task) not in settled]
+        held = [
+            task for task in listed.tasks if wanted & set(task.verify) and ledger.state(task) not in settled
+        ]
         pinned = [task for task in held if not ledger.tasks.get(task.id, {}).get("added")]
         results.void = approvals.why_void(self._loop.shelf) if wanted else ""
         results.blocked = bool(results.void and held and wanted & approvals.recorded(self._loop.shelf))
         if self._loop.record.layout == FEATURES:
-            results.blocked = bool(pinned)
+            # An earlier version began loops without asking for the list's own: there it waits until the end.
+            of_list = bool(wanted & set(listed.verify))
+            results.blocked = bool(pinned) or (of_list and self._loop.record.unapproved)
             results.waiting = [task.id for task in held if ledger.state(task) == CLAIMED]
+            results.waiting += [THE_LIST] if of_list and self._is_final else []
 
     def run(self) -> None:
         """Run what is due; no lock is held meanwhile."""
@@ -175,7 +197,7 @@ class Prover:
         except (ValueError, OSError):
             self._is_planned = False
         if not self._is_planned:
-            self.results.unfinished = [UNREADABLE]  # it broke meanwhile: judged when it can be read again
+            self.results.unfinished = [THE_LIST]  # it broke meanwhile: judged when it can be read again
             return
         places = {task.id: place for place, task in enumerate(listed.tasks) if task.done}
         reopen, known_before = [], len(self.results.proven)
@@ -188,8 +210,10 @@ class Prover:
                 reopen.append(places[task])
             self._note(task, verdict, ledger=ledger, known=known)
         tasks.mark(self._loop.record, reopen, done=False)
-        self.results.final = self._is_final and not (self.results.unfinished or reopen)
-        state.final_round = 0 if reopen else state.final_round
+        self._settle_list()
+        is_red = bool(reopen or self.results.red)
+        self.results.final = self._is_final and not (self.results.unfinished or is_red)
+        state.final_round = 0 if is_red else state.final_round
         state.final_tree = self._tree_after
         state.ledger += 1
         self._loop.save_ledger(ledger)
@@ -198,6 +222,14 @@ class Prover:
         ]:  # whoever is killed before proves it again, unheard of
             evidence = self.verdicts[task].evidence
             self._loop.journal("proven", task=task, evidence=evidence, final=self._is_final)
+
+    def _settle_list(self) -> None:
+        """Where the same command has opened tasks again, they are told about it."""
+        verdict = self.verdicts.get("", Verdict(GREEN))
+        if verdict.state == UNFINISHED:
+            self.results.unfinished.append(THE_LIST)
+        elif verdict.state == RED and verdict.command not in [one.command for one in self.results.refused]:
+            self.results.red = [self._refusal("", verdict)]
 
     def _note(self, task: str, verdict: Verdict, *, ledger: Ledger, known: str) -> None:
         if verdict.state == GREEN and not verdict.evidence and not self._is_final:
@@ -209,7 +241,8 @@ class Prover:
         elif verdict.state == RED:
             ledger.reopen(task)
             ledger.note(task, why=verdict.why)
-            self.results.refused.append(self._refusal(task, verdict))
+            left_out = _said(ledger, task) in (SKIPPED, SET_ASIDE)
+            self.results.refused.append(self._refusal(task, verdict, left_out=left_out))
         elif verdict.state == UNFINISHED:
             self.results.unfinished.append(task)
         elif verdict.state == WAITS and self._goes_on_unverified:
@@ -220,11 +253,16 @@ class Prover:
         """Whether a claim holds without its check, which nobody approved; one that was approved waits."""
         return self._loop.record.layout != FEATURES and not (self.results.blocked or self._is_final)
 
-    def _refusal(self, task: str, verdict: Verdict) -> Refusal:
+    def _refusal(self, task: str, verdict: Verdict, *, left_out: bool = False) -> Refusal:
         facts = {"task": task, "command": verdict.command, "evidence": verdict.evidence}
         self._loop.journal("refused", detail=verdict.why, final=self._is_final, **facts)
         return Refusal(
-            task, why=verdict.why, command=verdict.command, tail=verdict.tail, again=self._is_final
+            task,
+            why=verdict.why,
+            command=verdict.command,
+            tail=verdict.tail,
+            again=self._is_final,
+            left_out=left_out,
         )
 
 

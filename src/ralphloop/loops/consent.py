@@ -133,14 +133,13 @@ def allowed_now(
     if given is not None:
         must_count(here)
     if given is None or not set(new) <= set(given.commands):
-        known = {command for task in listed.tasks for command in task.verify}
         void = approvals.why_void(here)
         raise UnapprovedError(
             f"{void}; `--unapproved` starts and runs no check."
             if void
             else _refusal(new, layout=source.layout, env=place.env, again=again),
             commands=tuple(new),
-            already=len(known) - len(new),
+            already=len(listed.commands) - len(new),
             askable=not (void or agent_in(place.env)),
         )
     require_person(place.env, YES if given.by == YES else "an approval")

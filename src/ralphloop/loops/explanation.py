@@ -135,8 +135,9 @@ def _commands_to_run(loop: LoopFiles, need: Need) -> list[str]:
     """What the checks that are due would run."""
     ledger = loop.load_ledger()
     listed, is_final = tasks.with_pins(loop, ledger)[0], need.checks == FINAL_RUN
-    due = [task for task in listed.tasks if is_due(task, ledger, final=is_final)]
-    return list(dict.fromkeys(text for task in due for text in task.verify))
+    due = [task.verify for task in listed.tasks if is_due(task, ledger, final=is_final)]
+    due += [listed.verify] if is_final else []
+    return list(dict.fromkeys(text for commands in due for text in commands))
 
 
 def facts_of(account: Account) -> dict[str, Any]:

@@ -181,7 +181,7 @@ def _proof(found: Mapping[str, Any]) -> Iterator[str]:
         yield "checks:"
     for one_run in found["checks"]:
         for task, (verdict, *more) in one_run["verdicts"].items():
-            yield f"  {task}: {verdict}" + "".join(f", {text}" for text in more[:2] if text)
+            yield f"  {task or 'the list'}: {verdict}" + "".join(f", {text}" for text in more[:2] if text)
 
 
 class Said(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from ralphloop.domain.model import CLAIMED, CLOSED, FEATURES, OPEN, PROVEN, UNVERIFIED, Task
+from ralphloop.domain.model import CLAIMED, CLOSED, FEATURES, OPEN, PROVEN, THE_LIST, UNVERIFIED, Task
 from ralphloop.errors import UserError
 from ralphloop.evidence.checker import GREEN, Verdict
 from ralphloop.evidence.origin import Origin, client_in, of_session
@@ -85,6 +85,8 @@ def _settle(loop: LoopFiles, task: str, prover: Prover) -> Result:
         refused = prover.results.refused
         for refusal in refused:
             book.state.attempts[refusal.task] = book.state.attempts.get(refusal.task, 0) + 1
+        names = [refusal.task for refusal in refused if not refusal.left_out]
+        book.state.refused = list(dict.fromkeys([*book.state.refused, *names]))
         loop.save(book.state)
     with opened(loop) as book:
         tasks.show_now(loop, book.state, book.work())
@@ -128,7 +130,7 @@ def verify(place: Place, task: str | None = None, *, loop: str | None = None, to
         prover = Prover(
             found, cwd=place.cwd, env=place.env, origin=origin, budget_s=BY_HAND_S, say=_shown(told)
         )
-        waiting = prover.plan_tasks(chosen, book.state)
+        waiting = prover.plan_tasks(chosen, book.state, whole=book.tasks if task is None else None)
     if waiting and task is not None:
         how = approvals.why_void(found.shelf) or "`ralphloop approve` shows them"
         raise UserError(f"the checks of {', '.join(waiting)} are not approved; {how}.")
@@ -138,9 +140,10 @@ def verify(place: Place, task: str | None = None, *, loop: str | None = None, to
         "loop": found.record.id,
         "protected": [f"{entry.path} ({entry.what})" for entry in prover.touched],
         "unapproved": waiting,
-        "tasks": {name: verdict._asdict() for name, verdict in verdicts.items()},
+        "tasks": {name: verdict._asdict() for name, verdict in verdicts.items() if name},
+        **({"list": verdicts[""]._asdict()} if "" in verdicts else {}),
     }
-    lines = [_verdict_line(name, verdict) for name, verdict in verdicts.items()]
+    lines = [_verdict_line(name or THE_LIST, verdict) for name, verdict in verdicts.items()]
     how = approvals.why_void(found.shelf) or "`ralphloop approve` shows its checks"
     lines += [f"- {name}: not approved, not run; {how}" for name in waiting]
     is_green = all(verdict.state == GREEN for verdict in verdicts.values())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from ralphloop.domain.model import FEATURES, Task, TaskList
 from ralphloop.domain.prompt import cut
@@ -67,11 +67,18 @@ def show_plan(place: Place, name: str | None = None) -> Result:
     except (ValueError, OSError) as error:
         raise UserError(f"{source.name} cannot be read: {error} ({own_file(source)}). Repair it.") from None
     odd = list(_doubts(listed))
-    facts = {"name": source.name, "tasks": [_facts(task) for task in listed.tasks], "doubts": odd}
+    facts = {
+        "name": source.name,
+        "tasks": [_facts(task) for task in listed.tasks],
+        "verify": list(listed.verify),
+        "doubts": odd,
+    }
     inside = place.session is not None and source.layout == FEATURES
     begin = f"/ralphloop:start {source.name}" if inside else f"ralphloop start {source.name}"
     told = [f"{source.name}: {len(listed.tasks)} tasks in {os.path.relpath(own_file(source), place.cwd)}"]
     told += [line for task in listed.tasks for line in _lines(task)]
+    told += ["the list's own check, run at the end:"] if listed.verify else []
+    told += list(_commands_shown(listed.verify))
     told += [f"! {doubt}" for doubt in odd]
     told += [
         "",
@@ -148,7 +155,11 @@ def _lines(task: Task) -> Iterator[str]:
     yield f"{'✓' if task.done else '·'} {task.id or '-'}  {cut(task.title, 100)}{needs}"
     if task.needs_human:
         yield f"    asks you: {cut(task.needs_human, 100)}"
-    for line in "\n".join(task.verify).split("\n") if task.verify else ():
+    yield from _commands_shown(task.verify)
+
+
+def _commands_shown(verify: Sequence[str]) -> Iterator[str]:
+    for line in "\n".join(verify).split("\n") if verify else ():
         yield f"    $ {line}"
 
 

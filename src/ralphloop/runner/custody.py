@@ -24,7 +24,7 @@ from ralphloop.domain.model import (
 )
 from ralphloop.domain.supervision import REGISTRATION, Supervision
 from ralphloop.engine import find, spending
-from ralphloop.engine.amendment import leave_out
+from ralphloop.engine.amendment import leave_out, set_aside
 from ralphloop.engine.stop import decision_on
 from ralphloop.errors import BusyError
 from ralphloop.evidence import commit
@@ -217,6 +217,17 @@ class Custody:
             ids = [item.id for item in listed.tasks]
             if state.outcome not in FINAL and task in ids:
                 return leave_out(loop, ids.index(task), state=state, ledger=ledger, listed=listed)
+        return False
+
+    def set_aside(self, task: str, why: str) -> bool:
+        """Go on without a task at which every session breaks off; False if no other can run."""
+        with self.loop.lock(wait_s=LOCK_S):
+            state = self.state()
+            work = tasks.read_work(self.loop, state, now=time.time()).work
+            can_go_on = state.live and work is not None and not work.sequential and work.ready > 1
+            if can_go_on and set_aside(self.loop, state, task, why=why):
+                return True
+            self.loop.save(state)
         return False
 
     def wait(self, verdict: Verdict, *, outage: bool) -> None:

@@ -48,6 +48,7 @@ class Session(NamedTuple):
     stops: int = 0  # turns on which our hook decided
     handed_over: bool = False
     resets_at: float | None = None  # when the account's limit is lifted, if the client was told
+    task: str = ""  # that it was begun for
 
 
 class Trouble(NamedTuple):
@@ -55,6 +56,8 @@ class Trouble(NamedTuple):
 
     crashes: int = 0
     outages: int = 0
+    task: str = ""  # what all of the crashes were about, if it was one task
+    is_client: bool = False  # a task was set aside for crashes already: more of them are not the task's
 
 
 class Pace(NamedTuple):
@@ -70,6 +73,7 @@ class Verdict(NamedTuple):
     until: float = 0.0  # of a wait
     outcome: str = ""  # of an end that the loop's state does not tell yet
     tried: bool = False  # whether it counts as an attempt at the task
+    hopeless: str = ""  # the task that is to be set aside instead of this end
     trouble: Trouble = Trouble()
 
 
@@ -95,6 +99,8 @@ LEFT_ALONE = Verdict(END, "the command that started it is gone")
 def judge(session: Session, state: LoopState, *, trouble: Trouble, pace: Pace, now: float) -> Verdict:
     if session.stops:
         trouble = Trouble()
+    same = not trouble.crashes or trouble.task == session.task
+    trouble = trouble._replace(task=session.task if same else "")
     if session.cut == GONE:
         return LEFT_ALONE
     if state.state == ENDED:
@@ -160,7 +166,9 @@ def _crashed(why: str, trouble: Trouble, pace: Pace, now: float) -> Verdict:
     """Nobody knows how far the agent came: the next session looks at the same task once more."""
     crashes = trouble.crashes + 1
     if crashes > CRASHES:
-        return Verdict(END, f"{why} ({crashes} times in a row)", outcome=FAILED)
+        hopeless = "" if trouble.is_client else trouble.task
+        told = f"{why} ({crashes} times in a row)"
+        return Verdict(END, told, outcome=FAILED, hopeless=hopeless, trouble=Trouble(is_client=True))
     after = Verdict(NEXT, why, tried=True, trouble=trouble._replace(crashes=crashes))
     if crashes == 1:
         return after

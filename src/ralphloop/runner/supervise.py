@@ -97,7 +97,7 @@ class Supervisor:
         session = judge.masked(self._watch(begun), self._hide, now=time.time())
         self._custody.commit()
         state = self._custody.state()
-        session = session._replace(stops=state.stops, handed_over=state.handed_over)
+        session = session._replace(stops=state.stops, handed_over=state.handed_over, task=begun.task)
         verdict = self._judge(session)
         self._custody.ended(
             begun,
@@ -158,6 +158,8 @@ class Supervisor:
     def _judge(self, session: Session) -> Verdict:
         state = self._custody.state()
         verdict = judge.judge(session, state, trouble=self._trouble, pace=self._pace, now=time.time())
+        if verdict.hopeless and self._custody.set_aside(verdict.hopeless, verdict.why):
+            verdict = Verdict(judge.NEXT, verdict.why, tried=True, trouble=verdict.trouble)
         self._trouble = verdict.trouble
         return verdict
 

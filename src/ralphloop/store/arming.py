@@ -243,7 +243,7 @@ def hand_on(
     state.state, state.owner, state.since = RUNNING, session, iso(now)
     # its transcript is another file
     state.transcript_end, state.served, state.reply, state.pending = 0, [], "", ""
-    state.batch, state.stops, state.handed_over = list(batch), 0, False
+    state.batch, state.stops, state.handed_over, state.quiet_replies = list(batch), 0, False, 0
     loop.save(state, durable=True)
 
 
@@ -253,7 +253,7 @@ def _open_window(state: LoopState, *, anew: bool) -> None:
     state.outcome, state.detail, state.resume_at = None, "", None
     state.seen_at, state.since = now, iso(now)
     if anew:
-        state.elapsed_s, state.attempts = 0.0, {}
+        state.elapsed_s, state.attempts, state.refused = 0.0, {}, []
     state.no_progress = state.same_replies = state.empty_replies = state.quiet_replies = 0
     state.pending, state.wake, state.failures = "", "", 0
     state.phase_turns, state.told, state.restored = {}, [], False

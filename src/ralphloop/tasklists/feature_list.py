@@ -26,6 +26,8 @@ def parse(texts: Texts) -> TaskList:
         read_tasks(features, shared),
         iteration=progress.number(notes, progress.ITERATION) or 0,
         max_iterations=progress.number(notes, progress.MAX_ITERATIONS),
+        verify=_commands(shared.get("verify")),
+        timeout_s=_seconds(shared.get("timeout_s")),
     )
 
 

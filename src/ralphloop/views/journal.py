@@ -64,8 +64,9 @@ def _proven(entry: Entry) -> list[str]:
 def _refused(entry: Entry) -> list[str]:
     ran = f"`{_said(entry['command'])}` " if entry.get("command") else ""
     again = ["in the final run"] if entry.get("final") is True else []
+    whose = _facts(entry, ("task",)) or ["the list's own check"]
     return [
-        *_facts(entry, ("task",)),
+        *whose,
         *again,
         f"{ran}{_said(entry.get('detail', ''))}",
         *_facts(entry, ("evidence",)),
@@ -172,6 +173,7 @@ _TOLD: dict[str, Callable[[Entry], list[str]]] = {
     "session": _session,
     "session_end": _session_end,
     "handover": _handover,
+    "set_aside": _handover,
     "wait": _wait,
     "notify": _notify,
 }

@@ -32,7 +32,7 @@ _REFUSAL = ("task", "command", "detail", "evidence")
 
 class Refused(NamedTuple):
     at: str
-    task: str  # empty for a claim that all of them are done
+    task: str  # empty for a claim that all of them are done, and for the list's own check
     command: str
     why: str
     evidence: str
@@ -67,6 +67,7 @@ class Report(NamedTuple):
     rejected: tuple[str, ...]  # names in the folder of that name
     spending: Spending
     final_run: FinalRun | None
+    list_checks: tuple[Check, ...]  # of the list itself, which are no task's
     stretches: tuple[Stretch, ...]
     entries: tuple[Entry, ...]
     faults: tuple[str, ...]
@@ -119,6 +120,7 @@ def report_of(loop: LoopFiles, *, now: float, env: Mapping[str, str]) -> Report:
         rejected=tuple(files.names(loop.path("rejected"))),
         spending=spending,
         final_run=final_run(proofs.checks),
+        list_checks=tuple(check for check in proofs.checks if not check.tasks),
         stretches=tuple(work),
         entries=said.entries,
         faults=(

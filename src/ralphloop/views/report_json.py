@@ -37,6 +37,7 @@ def to_json(report: Report) -> dict[str, Any]:
         "accepted": [_facts(entry, "task") for entry in report.of_kind("accept")],
         "added": report.added,
         "spending": _spending(report.spending),
+        "list_evidence": [check.to_json() for check in report.list_checks],
         "final_run": report.final_run and report.final_run.to_json(),
         "faults": report.faults,
         "timeline": report.entries,

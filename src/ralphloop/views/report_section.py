@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from ralphloop.agents.stamp import moment
+from ralphloop.domain.model import COMPLETE, PROVEN, THE_LIST
 from ralphloop.views import figure, journal
 from ralphloop.views.clock import local
 from ralphloop.views.figure import Used
 from ralphloop.views.proof import Check
-from ralphloop.views.report import Refused, Report, TaskReport
+from ralphloop.views.report import COMPLETION, Refused, Report, TaskReport
 from ralphloop.views.spending import Share, spent_told
 
 LIMITS = {
@@ -141,7 +142,8 @@ def _sign(check: Check) -> str:
 def _refused(report: Report) -> Section:
     def row(claim: Refused) -> tuple[str, ...]:
         where = "final run: " if claim.final else ""
-        return _stamp(claim.at), claim.task or "all", Code(claim.command), where + claim.why, claim.evidence
+        whose = claim.task or ("all" if claim.why in COMPLETION.values() else THE_LIST)
+        return _stamp(claim.at), whose, Code(claim.command), where + claim.why, claim.evidence
 
     columns = ("time", "task", "command", "why", "evidence")
     return Section(
@@ -150,25 +152,31 @@ def _refused(report: Report) -> Section:
 
 
 def _final_run(report: Report) -> Section:
+    """What it came to, and which tasks no check stands behind."""
     run = report.final_run
-    if run is None:
-        is_due = report.view.outcome == "complete"
-        return Section(
-            "final",
-            "Final run",
-            notes=("every check had just been green, as the claims of the same stop",) if is_due else (),
-        )
-    told = "everything was green" if run.green else "not everything was green"
-    names = ", ".join(check.id for check in run.checks)
-    return Section("final", "Final run", notes=(f"{_stamp(run.at)}: {told} ({names})",))
+    if run is None and report.view.outcome != COMPLETE:
+        return Section("final", "Final run")
+    checked = {task for check in run.checks for task in check.tasks} if run is not None else set()
+    left = [task for task in report.tasks if task.state != PROVEN and task.id not in checked]
+    notes = [f"not checked: {', '.join(f'{task.id} ({task.state})' for task in left)}"] if left else []
+    what = "that ran " if left else ""
+    if run is not None:
+        told = f"everything {what}was green" if run.green else "not everything was green"
+        told = f"{_stamp(run.at)}: {told} ({', '.join(check.id for check in run.checks)})"
+    elif any(task.state == PROVEN for task in report.tasks):
+        told = f"every check {what}had just been green, as the claims of the same stop"
+    else:
+        told = "no check was run"
+    return Section("final", "Final run", notes=(told, *notes))
 
 
 def _evidence(report: Report) -> Section:
     found: dict[str, Check] = {check.id: check for task in report.tasks for check in task.checks}
+    found.update({check.id: check for check in report.list_checks})
     rows = tuple(
         (
             check.id,
-            ", ".join(check.tasks),
+            ", ".join(check.tasks) or THE_LIST,
             check.kind,
             "green" if check.green else "red",
             check.ended,

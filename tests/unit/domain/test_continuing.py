@@ -101,7 +101,7 @@ def test_the_agent_is_told_what_goes_on_around_it(given, notes):
         ({"results": results(commands=["make"])}, f"{LINE} · {UNAPPROVED}"),
         ({"results": results()}, LINE),
         ({"unchecked": True, "loop": a_loop(told=[NEEDS_APPROVAL])}, LINE),
-        ({"limits": Limits(iterations=2)}, f"{LINE.replace('/30', '/2')} · 80 % of the iterations"),
+        ({"limits": Limits(iterations=2)}, f"{LINE.replace('/30', '/2')} · 100 % of the iterations"),
     ],
 )
 def test_the_person_reads_where_the_loop_is_and_what_to_mind(given, message):

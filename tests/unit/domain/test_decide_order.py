@@ -33,6 +33,7 @@ from unit.domain.build import a_ledger, a_loop, a_stop, look, situation
 from unit.domain.cases import each
 
 OPEN, DONE = look("F1", "F2"), look("F1!", "F2!")
+ONE = look("F1")
 ASKED = look("F1", ledger=a_ledger(F1={"question": "which?"}))
 CIRCLE = look(Task("F1", "", depends_on=["F1"]))
 EARLY = look("1", phase="design", sequential=True)
@@ -141,7 +142,7 @@ ENDS = [
     ("no tasks in a spec", {"work": look(sequential=True), "loop": spec()}, RUNNING, None, False, False),
     ("iteration limit", {"work": OPEN, "loop": AT_LIMIT}, ENDED, LIMIT, False, True),
     ("time limit", {"work": OPEN, "loop": a_loop(elapsed_s=8 * 3600.0)}, ENDED, LIMIT, False, True),
-    ("stalled", {"work": OPEN, "turn": Turn(), "loop": a_loop(tasks_seen=OPEN.digest, no_progress=2)},
+    ("stalled", {"work": ONE, "turn": Turn(), "loop": a_loop(tasks_seen=ONE.digest, no_progress=2)},
      ENDED, STALLED, False, True),
     ("too many attempts in a spec", {"work": look("1", sequential=True), "loop": spec(attempts={"1": 5})},
      ENDED, FAILED, False, True),

@@ -24,8 +24,10 @@ from ralphloop.domain.model import (
 )
 from ralphloop.domain.proof import Refusal, Results
 from unit.domain.build import a_ledger, a_loop, a_stop, look, situation
+from unit.domain.cases import each
 
 OPEN = look("F1", "F2")
+ONE = look("F1")
 CHECKED = Task("F1", "", done=True, verify=["make"])
 CLAIM = look(CHECKED, "F2")
 PROVED = look(CHECKED, ledger=a_ledger(F1="proven"))
@@ -154,8 +156,8 @@ def test_a_turn_that_only_waits_for_checks_is_no_idleness():
 
 @pytest.mark.parametrize(("claims", "outcome"), [((), STALLED), (("F1",), None)])
 def test_a_claim_is_progress(claims, outcome):
-    loop = a_loop(tasks_seen=OPEN.digest, no_progress=2)
-    assert decide(situation(OPEN, loop=loop, turn=Turn(), claims=claims)).loop.outcome == outcome
+    loop = a_loop(tasks_seen=ONE.digest, no_progress=2)
+    assert decide(situation(ONE, loop=loop, turn=Turn(), claims=claims)).loop.outcome == outcome
 
 
 @pytest.mark.parametrize(("cap", "outcome"), [(8, None), (2, STALLED)])
@@ -165,11 +167,11 @@ def test_the_clients_own_cap_shortens_our_patience(cap, outcome):
 
 
 def test_the_reply_of_the_event_counts_and_else_that_of_the_transcript():
-    loop = a_loop(reply=reply_mark("the same words as ever"), same_replies=2, tasks_seen=OPEN.digest)
+    loop = a_loop(reply=reply_mark("the same words as ever"), same_replies=2, tasks_seen=ONE.digest)
     said = Turn(readable=True, tools=1, reply="the same words as ever")
-    assert decide(situation(OPEN, loop=loop.copy(), turn=said)).loop.outcome == STALLED
+    assert decide(situation(ONE, loop=loop.copy(), turn=said)).loop.outcome == STALLED
     other = a_stop(reply="something that is new")
-    assert decide(situation(OPEN, loop=loop.copy(), turn=said, event=other)).blocks
+    assert decide(situation(ONE, loop=loop.copy(), turn=said, event=other)).blocks
 
 
 def spent(**values) -> Spent:
@@ -208,6 +210,68 @@ def test_a_task_of_a_list_of_features_is_set_aside_with_the_reason(given, why):
     answer = decide(situation(OPEN, **given))
     assert isinstance(answer, Need)
     assert (answer.set_aside, answer.why) == ("F1", why)
+
+
+@each(
+    ("attempts", "refused", "by_command", "aside"),
+    [
+        ({"F2": 4}, [], [], ""),
+        ({"F2": 4}, ["F2"], [], "F2"),
+        ({"F2": 3}, ["F2"], [], ""),
+        ({"F2": 5}, [], ["F2"], "F2"),
+        ({"F2": 4}, [], ["F2"], ""),
+        ({"F1": 5, "F2": 9}, [], [], "F1"),
+        ({"F1": 5, "F2": 4}, ["F2"], [], "F2"),
+    ],
+)
+def test_the_attempts_of_each_refused_task_end_and_of_the_next(attempts, refused, by_command, aside):
+    loop = a_loop(attempts=attempts, refused=by_command)
+    found = results(refused=[Refusal(name, why="red") for name in refused]) if refused else None
+    answer = decide(situation(OPEN, loop=loop, results=found))
+    assert (answer.set_aside if isinstance(answer, Need) else "") == aside
+    assert isinstance(answer, Need) or answer.loop.refused == []
+
+
+def test_a_sequence_does_not_fail_at_a_task_that_was_closed_after_a_command_refused_it():
+    loop = a_loop(layout=SPECUM, attempts={"2": 5}, refused=["2"])
+    assert decide(situation(look("1", "2!", "3", sequential=True), loop=loop)).blocks
+    answer = decide(situation(look("1", "2", "3", sequential=True), loop=loop))
+    assert (answer.loop.outcome, answer.loop.detail) == (FAILED, "task 2 was tried 5 times")
+
+
+def test_a_refused_claim_of_a_task_that_is_left_out_sets_nothing_aside():
+    found = results(refused=[Refusal("F2", why="red", left_out=True)])
+    assert decide(situation(OPEN, loop=a_loop(attempts={"F2": 9}), results=found)).blocks
+
+
+@each(
+    ("work", "quiet", "aside"),
+    [
+        (look("F1", "F2"), 2, "F1"),
+        (look("F1"), 2, None),
+        (look("F1", "F2!"), 2, None),
+        (look("F1", Task("F2", "", depends_on=["F1"])), 2, None),
+        (look("F1", Task("F2", "", needs_human="k")), 2, None),
+        (look("1", "2", sequential=True), 2, None),
+        (look("F1", "F2"), 5, None),
+    ],
+)
+def test_a_breaker_sets_its_task_aside_if_another_can_run(work, quiet, aside):
+    loop = a_loop(
+        tasks_seen=work.digest, no_progress=2, quiet_replies=quiet, attempts={"F1": 2}, current="F1"
+    )
+    answer = decide(situation(work, loop=loop, turn=Turn()))
+    if aside is None:
+        assert answer.loop.outcome == STALLED
+    else:
+        why = "3 continuations without a tool call or a changed task"
+        assert (answer.set_aside, answer.why, answer.tried) == (aside, why, 3)
+
+
+@pytest.mark.parametrize("limits", [{"iterations": 4}, {"time_s": 60.0}])
+def test_a_limit_ends_the_loop_before_a_breaker_sets_a_task_aside(limits):
+    loop = a_loop(tasks_seen=OPEN.digest, no_progress=2, iteration=4, elapsed_s=61.0)
+    assert decide(situation(OPEN, loop=loop, turn=Turn(), limits=Limits(**limits))).loop.outcome == "limit"
 
 
 def test_one_attempt_is_allowed_where_the_limit_is_one():

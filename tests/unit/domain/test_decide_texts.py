@@ -36,6 +36,10 @@ GO_ON = "`ralphloop resume` goes on."
 HIGHER = "`ralphloop resume` with a higher limit goes on."
 LONG = "word " * 100
 OPEN, DONE = look("F1", "F2"), look("F1!", "F2!")
+ONE = look("F1")
+GIVEN_UP = a_ledger(F1={"state": "set_aside", "why": "the same reply 3 times"})
+ASIDE = look("F1", Task("F2", "", depends_on=["F1"]), "F3!", ledger=GIVEN_UP)
+ONE_LEFT = look("F1", "F2", ledger=GIVEN_UP)
 SPEC = look("1", "2", sequential=True)
 QUICK = look("1", phase="design", sequential=True, quick=True)
 MANY = look(*(f"F{n}" for n in range(1, 22)))
@@ -106,8 +110,15 @@ ENDS = [
      "F1 waits in a circle for F2; F2 waits in a circle for F1",
      "ralphloop demo: failed: F1 waits in a circle for F2; F2 waits in a circle for F1"),
     ("set aside", {"work": look("F1", "F2", ledger=a_ledger(F1="set_aside", F2="set_aside"))}, ENDED, FAILED,
-     "set aside after too many attempts: F1, F2",
-     "ralphloop demo: failed: set aside after too many attempts: F1, F2"),
+     "set aside: F1, F2", "ralphloop demo: failed: set aside: F1, F2"),
+    ("set aside, with why, and what waits for it", {"work": ASIDE}, ENDED, FAILED,
+     "set aside: F1 (the same reply 3 times); F2 depends on F1, which was set aside",
+     "ralphloop demo: failed: set aside: F1 (the same reply 3 times); F2 depends on F1, which was set aside"),
+    ("stalled with another set aside",
+     {"work": ONE_LEFT, "turn": Turn(), "loop": a_loop(tasks_seen=ONE_LEFT.digest, no_progress=2)},
+     ENDED, STALLED, "3 continuations without a tool call or a changed task",
+     ("ralphloop demo: stalled: 3 continuations without a tool call or a changed task; "
+     f"open: F2; set aside: F1 (the same reply 3 times). {GO_ON}")),
     ("skipped", {"work": look("F1", ledger=a_ledger(F1="skipped"))}, ENDED, FAILED,
      "every task was skipped", "ralphloop demo: failed: every task was skipped"),
     ("empty", {"work": look()}, ENDED, FAILED, "the list has no tasks",
@@ -121,10 +132,10 @@ ENDS = [
     ("running time", {"work": OPEN, "loop": a_loop(elapsed_s=8 * 3600.0)}, ENDED, LIMIT,
      "8 h 00 min of running time used",
      f"ralphloop demo: limit: 8 h 00 min of running time used; open: F1, F2. {GO_ON}"),
-    ("stalled", {"work": OPEN, "turn": Turn(), "loop": a_loop(tasks_seen=OPEN.digest, no_progress=2)},
+    ("stalled", {"work": ONE, "turn": Turn(), "loop": a_loop(tasks_seen=ONE.digest, no_progress=2)},
      ENDED, STALLED, "3 continuations without a tool call or a changed task",
      ("ralphloop demo: stalled: 3 continuations without a tool call or a changed task; "
-     f"open: F1, F2. {GO_ON}")),
+     f"open: F1. {GO_ON}")),
     ("tokens", {"work": OPEN, "spent": cost(tokens=10), "limits": Limits(tokens=10)}, ENDED, BUDGET,
      "10 of 10 tokens used", f"ralphloop demo: budget: 10 of 10 tokens used; open: F1, F2. {HIGHER}"),
     ("a limit comes before a budget",
@@ -132,11 +143,11 @@ ENDS = [
      ENDED, LIMIT, "iteration 15 of 15",
      f"ralphloop demo: limit: iteration 15 of 15; open: F1, F2. {HIGHER}"),
     ("the attempts of a spec", {"work": SPEC, "loop": spec(attempts={"1": 5})}, ENDED, FAILED,
-     "task 1 was tried 5 times", f"Ralph-specum: failed: task 1 was tried 5 times. {GO_ON}"),
+     "task 1 was tried 5 times", f"Ralph-specum: failed: task 1 was tried 5 times; open: 1, 2. {GO_ON}"),
     ("the tokens of one task of a spec",
      {"work": SPEC, "loop": spec(), "spent": cost(task_tokens={"1": 7}), "limits": Limits(task_tokens=7)},
      ENDED, BUDGET, "task 1 used 7 of 7 tokens",
-     f"Ralph-specum: budget: task 1 used 7 of 7 tokens. {HIGHER}"),
+     f"Ralph-specum: budget: task 1 used 7 of 7 tokens; open: 1, 2. {HIGHER}"),
     ("quick mode", {"work": QUICK, "loop": spec(phase_turns={"design": 15})}, ENDED, LIMIT,
      "quick mode went on 15 times in the design phase",
      f"Ralph-specum: quick mode went on 15 times in the design phase; {GO_ON}"),

@@ -145,6 +145,21 @@ def test_a_changed_task_resets_the_reply_counts():
     assert (loop.same_replies, loop.empty_replies) == (1, 1)
 
 
+@pytest.mark.parametrize("turn", [QUIET, TOOL])
+@pytest.mark.parametrize("before", [(0, 1, 0), (2, 2, 2)])
+def test_a_refused_claim_leaves_the_counts_as_they_were(turn, before):
+    loop = a_loop(
+        no_progress=before[0], same_replies=before[1], empty_replies=before[2], reply="x", current="F1"
+    )
+    loop.tasks_seen, loop.files_seen = WORK.digest, "same"
+    about = {"reply": "Done.", "files": "other", "claims": False}
+    assert not limits.note_turn(loop, turn, work=WORK, refused=True, **about)
+    assert (loop.no_progress, loop.same_replies, loop.empty_replies, loop.reply) == (*before, "x")
+    assert loop.attempts == {}
+    limits.note_turn(loop, turn, work=look("F1!", "F2"), refused=True, **about)
+    assert (loop.no_progress, loop.same_replies) == (0, 1)  # another one holds
+
+
 def test_an_unknown_reply_is_not_the_same_as_another():
     loop = played(a_loop(), (QUIET, None), (QUIET, None), (QUIET, None))
     assert (loop.same_replies, loop.empty_replies, loop.quiet_replies) == (0, 0, 3)
@@ -160,6 +175,14 @@ def test_patience_ends_before_the_client_does(cap, wanted):
 
 def test_without_a_cap_the_limit_itself_holds():
     assert limits.patience(Limits(no_progress=50), 0) == 50
+
+
+@each(
+    ("quiet", "cap", "room"),
+    [(0, 8, True), (3, 8, True), (4, 8, True), (5, 8, False), (7, 8, False), (1, 2, False), (99, 0, True)],
+)
+def test_a_breaker_begins_anew_only_where_the_client_lets_another_row_happen(quiet, cap, room):
+    assert limits.has_room(a_loop(quiet_replies=quiet), Limits(), cap) is room
 
 
 @each(
@@ -257,19 +280,22 @@ def test_a_task_has_a_share_of_its_own(task, given, outcome):
         ({}, a_bill(79), []),
         ({}, a_bill(80), ["tokens"]),
         ({}, a_bill(0, 0.8), ["dollars"]),
-        ({"told": ["tokens"]}, a_bill(99, 0.99), ["dollars"]),
+        ({"told": ["tokens"]}, a_bill(99, 0.99), [("dollars", 99)]),
+        ({"iteration": 10}, None, [("iterations", 100)]),
         (
             {"iteration": 8, "elapsed_s": 900.0},
             a_bill(80, 0.8),
-            ["iterations", "running time", "tokens", "dollars"],
+            ["iterations", ("running time", 90), "tokens", "dollars"],
         ),
     ],
 )
 def test_a_limit_that_is_nearly_reached_is_told_once(loop, spent, told):
     loop = a_loop(**loop)
     most = Limits(iterations=10, time_s=1000.0, tokens=100, cost_usd=1.0)
-    assert limits.warning(loop, most, spent) == " · ".join(f"80 % of the {name}" for name in told)
-    assert set(told) <= set(loop.told)
+    shares = dict(each if isinstance(each, tuple) else (each, 80) for each in told)
+    said = " · ".join(f"{share} % of the {name}" for name, share in shares.items())
+    assert limits.warning(loop, most, spent) == said
+    assert set(shares) <= set(loop.told)
     assert limits.warning(loop, most, spent) == ""
 
 

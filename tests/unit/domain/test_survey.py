@@ -64,7 +64,7 @@ def test_messages_name_twenty_tasks_of_each_kind():
     assert [task for task, _ in asked.asked] == LONG[:20]
     assert (asked.open_ids, asked.open_total) == (LONG[:20], 30)
     aside = look(*LONG, ledger=a_ledger(**dict.fromkeys(LONG, "set_aside")))
-    assert aside.set_aside == LONG[:20]
+    assert aside.set_aside == [[name, ""] for name in LONG[:20]]
     stuck = look(*(Task(name, "", depends_on=["gone"]) for name in LONG))
     assert [task for task, _ in stuck.stuck] == LONG[:20]
 

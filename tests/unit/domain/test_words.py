@@ -26,7 +26,9 @@ PLAIN = [
         "loop": LOOP, "rule": "", "blocks": False, "reason": "", "message": "", "stderr": "", "task": "",
         "status": "", "refused": "", "handover": "", "writes": True,
     }),
-    (Need, {"rule": "", "restore": False, "once": False, "checks": "", "set_aside": "", "why": ""}),
+    (Need, {
+        "rule": "", "restore": False, "once": False, "checks": "", "set_aside": "", "why": "", "tried": 0,
+    }),
     (lambda: StopEvent(session=None, cwd="/p"), {
         "session": None, "cwd": "/p", "transcript": "", "prompt": "", "active": False, "reply": None,
         "background": (), "crons": 0,
@@ -37,10 +39,11 @@ PLAIN = [
     }),
     (lambda: Refusal("F1", why="red"), {
         "task": "F1", "why": "red", "command": "", "tail": "", "again": False,
+        "left_out": False,
     }),
     (Results, {
         "proven": [], "refused": [], "unfinished": [], "waiting": [], "commands": [], "digest": "",
-        "trouble": "", "void": "", "blocked": False, "final": False,
+        "trouble": "", "void": "", "blocked": False, "final": False, "red": [],
     }),
     (Spent, {"tokens": 0, "cost_usd": 0.0, "task_tokens": {}, "task_cost_usd": {}, "unpriced": []}),
     (Supervision, {"batch": 0, "branch": "", "context": 0.0, "model": "", "usual_model": ""}),
@@ -50,7 +53,8 @@ PLAIN = [
     }),
     (lambda: TaskList([]), {
         "tasks": [], "sequential": False, "phase": "execution", "quick": False, "awaiting_approval": False,
-        "iteration": 0, "max_iterations": None, "max_attempts": None, "epic": "",
+        "iteration": 0, "max_iterations": None, "max_attempts": None, "epic": "", "verify": (),
+        "timeout_s": None,
     }),
     (lambda: Words(command="r", list_path="l"), {
         "command": "r", "list_path": "l", "notes_path": "", "plugin": "", "run": "", "branch": "",
@@ -70,7 +74,7 @@ def test_nothing_is_assumed_that_was_not_said(make, values):
             "rule": "r", "blocks": True, "reason": "a", "message": "b", "stderr": "c", "task": "d",
             "status": "e", "refused": "f", "handover": "g", "writes": False,
         }),
-        (Need, {"restore": True, "once": True, "checks": "a", "set_aside": "b", "why": "c"}),
+        (Need, {"restore": True, "once": True, "checks": "a", "set_aside": "b", "why": "c", "tried": 4}),
         (StopEvent, {
             "session": "s", "cwd": "/p", "transcript": "t", "prompt": "p", "active": True, "reply": "r",
             "background": (("shell", "x"),), "crons": 3,

@@ -172,8 +172,8 @@ def test_a_long_chain_in_the_wrong_order_is_sorted_in_one_go():
         (["1", "2"], ["1"], []),
         (["1!", "2"], ["2"], []),
         (["1", "2!"], ["1"], []),
-        ([F("1", "", needs_human="k"), "2"], [], ["1", "2"]),
-        (["1", F("2", "", needs_human="k"), "3"], ["1"], ["2", "3"]),
+        ([F("1", "", needs_human="k"), "2"], [], ["1"]),
+        (["1", F("2", "", needs_human="k"), "3"], ["1"], ["2"]),
         (["1", F("2", "", depends_on=["zz"])], ["1"], []),
     ],
 )
@@ -246,7 +246,8 @@ def test_the_figures_tell_closed_unverified_and_open_apart():
     work = look("a!", "b!", "c!", "d", "e", "f", F("g", "", needs_human="k"), ledger=ledger)
     assert (work.total, work.closed, work.open_total) == (7, 3, 2)
     assert (work.proven, work.given, work.vouched) == (1, 1, 0)
-    assert (work.skipped, work.set_aside) == (1, ["f"])
+    assert (work.skipped, work.set_aside) == (1, [["f", ""]])
+    assert work.ready == 1
     assert (work.open_ids, work.index) == (["d", "g"], 3)
 
 

@@ -130,6 +130,29 @@ def test_a_session_without_a_stop_counts_as_an_attempt_and_too_many_fail(session
     assert (last.kind, last.outcome) == (END, FAILED)
 
 
+def crashed(*tasks: str, trouble: Trouble = Trouble()) -> judge.Verdict:  # noqa: B008
+    """What comes of sessions about these tasks that all crashed."""
+    for task in tasks:
+        found = verdict(KILLED._replace(task=task), trouble=trouble)
+        trouble = found.trouble
+    return found
+
+
+def test_crashes_that_were_all_about_one_task_name_it_once():
+    found = crashed(*["F1"] * 5)
+    assert (found.kind, found.outcome, found.hopeless) == (END, FAILED, "F1")
+    again = crashed(*["F2"] * 5, trouble=found.trouble)  # then it is the client
+    assert (again.kind, again.outcome, again.hopeless) == (END, FAILED, "")
+    assert crashed("F1", "F1", "F2", "F2", "F2").hopeless == ""
+    assert crashed("F1", "F2", "F1", "F1", "F1").hopeless == ""
+    assert crashed(*["F1"] * 4).hopeless == ""
+
+
+def test_a_turn_that_came_to_its_end_lets_crashes_name_a_task_again():
+    trouble = verdict(KILLED._replace(stops=1, task="F2"), trouble=crashed(*["F1"] * 5).trouble).trouble
+    assert crashed(*["F2"] * 4, trouble=trouble).hopeless == "F2"
+
+
 def test_waits_for_the_api_are_no_attempt():
     assert not verdict(api_error(429)).tried
 

@@ -129,6 +129,22 @@ def test_a_field_of_the_list_applies_where_a_feature_has_none():
 
 
 @pytest.mark.parametrize(
+    ("shared", "verify", "timeout_s"),
+    [
+        ({}, (), None),
+        ({"verify": "make"}, ("make",), None),
+        ({"verify": ["make", "lint"], "timeout_s": 200}, ("make", "lint"), 200.0),
+        ({"verify": {"cmd": "make"}, "timeout_s": "long"}, (), None),
+    ],
+)
+def test_a_list_has_a_check_of_its_own_and_all_commands_are_named_once(shared, verify, timeout_s):
+    given = {**shared, "features": [{"id": "F1", "verify": ["pytest", "lint"]}, {"id": "F2"}]}
+    listed = features.parse({"list": json.dumps(given)})
+    assert (listed.verify, listed.timeout_s) == (verify, timeout_s)
+    assert listed.commands == list(dict.fromkeys(["pytest", "lint", *verify]))
+
+
+@pytest.mark.parametrize(
     ("progress", "iteration", "most"),
     [
         (None, 0, None),

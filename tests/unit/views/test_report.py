@@ -10,9 +10,11 @@ import pytest
 
 from hook.harness import LoopProject, feature
 from hook.lines import text_line
+from hook.proven import cli
 from ralphloop.views.report import Report, report_of
 from ralphloop.views.report_html import html
 from ralphloop.views.report_json import to_json
+from ralphloop.views.report_section import sections
 from ralphloop.views.report_text import markdown
 
 FEATURES = [feature("F1", verify="test -f one"), feature("F2"), feature("F0", passes=True)]
@@ -251,3 +253,38 @@ def test_sessions_whose_transcript_is_forgotten_are_counted(damaged: LoopProject
             at = f"2026-01-01T00:00:0{number}.000Z"
             file.write(json.dumps({"at": at, "event": "adopt", "session": f"s{number}"}) + "\n")
     assert told(damaged) == "the transcripts of 3 sessions are not known: their tokens are not counted"
+
+
+def final_notes(tmp_path: Path, *features: dict[str, Any], words: tuple[str, ...] = ()) -> tuple[str, ...]:
+    """What a report says of the final run of a loop in which the first task was claimed."""
+    files = {".ralph/loops/demo/feature_list.json": json.dumps({"features": features})}
+    project = LoopProject(tmp_path, "features", files)
+    project.arm()
+    if words:
+        assert cli(project, *words).returncode == 0
+    if words[:1] != ("accept",):
+        project.close(1)
+    project.turn()
+    found = report(project)
+    assert found.outcome == "complete"
+    (section,) = [section for section in sections(found) if section.key == "final"]
+    return section.notes
+
+
+ONE, TWO = {"id": "F1", "verify": "true"}, {"id": "F2", "verify": "test -d ."}
+GREEN = "every check had just been green, as the claims of the same stop"
+
+
+def test_a_final_run_tells_only_of_checks_that_ran(tmp_path: Path) -> None:
+    for place in range(4):
+        (tmp_path / str(place)).mkdir()
+    assert final_notes(tmp_path / "0", ONE) == (GREEN,)
+    assert final_notes(tmp_path / "1", ONE, TWO, words=("skip", "F2")) == (
+        "every check that ran had just been green, as the claims of the same stop",
+        "not checked: F2 (skipped)",
+    )
+    assert final_notes(tmp_path / "2", ONE, words=("accept", "F1")) == (
+        "no check was run",
+        "not checked: F1 (vouched)",
+    )
+    assert final_notes(tmp_path / "3", {"id": "F1"}) == ("no check was run", "not checked: F1 (unverified)")

@@ -39,19 +39,13 @@ _FILES = ("loop.json", "ledger.json", "request", "pinned")  # of a loop, out of 
 _SHOWN = {
     "session", "session_end", "handover", "wait", "wake", "commit", "proven", "refused", "restored",
     "protected", "added", "ask", "answer", "skip", "accept", "approve", "pause", "resume", "limit",
-    "cancel", "interrupted", "stop_failure", "commit_refused", "commit_failed", "run_end",
+    "cancel", "interrupted", "stop_failure", "commit_refused", "commit_failed", "run_end", "set_aside",
     "restart", "gave_up", "silent",
 }  # fmt: skip
 _BAD = (
-    "refused",
-    "stop_failure",
-    "interrupted",
-    "protected",
-    "commit_refused",
-    "commit_failed",
-    "gave_up",
-    "silent",
-)
+    "refused", "set_aside", "stop_failure", "interrupted", "protected", "commit_refused", "commit_failed",
+    "gave_up", "silent",
+)  # fmt: skip
 
 
 class Frame(NamedTuple):
