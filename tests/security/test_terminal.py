@@ -37,6 +37,7 @@ WAYS: dict[str, list[list[str]]] = {
     "watch": [["--plain", "--once"], ["--once", NAME], [EVIL]],
     "pause": [[EVIL]],
     "resume": [[EVIL], [NAME, "--session", "x" + EVIL]],
+    "limit": [[NAME], [NAME, "--json"], [NAME, "--max-iterations", "90"], [EVIL]],
     "cancel": [[EVIL]],
     "done": [[EVIL], ["F1" + EVIL], ["F1" + EVIL, "--json"]],
     "verify": [[EVIL], ["F1" + EVIL], ["--all"], ["--all", "--json"]],
