@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from hook.harness import OTHER, OWNER, LoopProject, task_id
-from hook.lines import compact_line, error_line
+from hook.lines import cap_line, compact_line, error_line
 
 
 @pytest.mark.parametrize("reason", ["clear", "prompt_input_exit", "other"])
@@ -75,6 +75,15 @@ def test_after_a_compaction_a_paused_loop_says_nothing(features: LoopProject) ->
     features.turn()
     features.send("SessionEnd", reason="other")
     assert features.send("SessionStart", source="compact").silent
+
+
+def test_a_session_that_the_clients_cap_ended_is_capped(armed: LoopProject) -> None:
+    """A print run sends no further message that could tell it (facts 20, 25)."""
+    armed.turn()
+    armed.add_lines(cap_line())
+    armed.send("SessionEnd", reason="other")
+    assert (armed.loop()["state"], armed.loop()["outcome"]) == ("ended", "capped")
+    assert "blocked the turn from ending" in armed.loop()["detail"]
 
 
 def test_clear_begins_a_session_that_does_not_own_the_paused_loop(features: LoopProject) -> None:

@@ -219,6 +219,11 @@ def test_a_waiting_loop_says_so(features: LoopProject) -> None:
     assert bare(features)[1:3] == ["waiting", "0/3 done"]
 
 
+def test_a_loop_that_waits_for_plan_mode_says_so(features: LoopProject) -> None:
+    features.turn(permission_mode="plan")
+    assert bare(features)[1:3] == ["waits for plan mode to end", "0/3 done"]
+
+
 def test_a_question_names_its_task(project: ProjectFactory) -> None:
     found = listed(project, feature("F1", needs_human="which key?"))
     found.turn()

@@ -26,6 +26,7 @@ from ralphloop.domain.model import (
     NEEDS_APPROVAL,
     NEEDS_INPUT,
     PAUSED,
+    PLAN_MODE,
     RATE_LIMITED,
     SELF_RESUMING,
     SPECKIT,
@@ -81,6 +82,24 @@ def _before_execution(now: Situation) -> Optional[Answer]:
     return leave(now) if work is not None and work.phase != EXECUTION and not work.quick else None
 
 
+def _plan_mode(now: Situation) -> Optional[Answer]:
+    """The agent may change nothing there, so the loop waits; that is said once per prompt."""
+    loop, event = now.loop, now.event
+    if not event.planning:
+        return None
+    if not loop.live:
+        return leave(now)
+    ended = None if loop.planning else _broken_off(now)
+    if ended is not None:
+        return ended
+    mark = "%s: %s" % (PLAN_MODE, event.prompt)
+    is_told = loop.planning and mark in loop.told
+    loop.told = [*[told for told in loop.told if not told.startswith(PLAN_MODE)], mark]
+    loop.state, loop.outcome, loop.detail = WAITING, None, PLAN_MODE
+    said = prompt.said(loop, PLAN_MODE + ", and goes on then.")
+    return Decision(loop, message="" if is_told else said)
+
+
 def _state_gone(now: Situation) -> Optional[Answer]:
     if now.fault != GONE:
         return None
@@ -117,6 +136,8 @@ def _broken_off(now: Situation) -> Optional[Answer]:
     outcome = turn.broken_off
     if not outcome and loop.pending and event.prompt not in ("", loop.pending) and not event.active:
         outcome = INTERRUPTED
+    if outcome == INTERRUPTED and loop.planning:
+        return None  # a turn of planning was broken off; nothing of the loop was under way
     if not outcome or (loop.outcome in SELF_RESUMING and outcome in (RATE_LIMITED, FAILED)):
         return None
     loop.resume_at = turn.resume_at
@@ -149,11 +170,12 @@ def _person_waits(now: Situation) -> Optional[Answer]:
 def _session_still_works(now: Situation) -> Optional[Answer]:
     running = [kind for kind, _ in now.event.background]
     if "subagent" in running or "workflow" in running:
-        now.loop.state, now.loop.outcome = WAITING, None
+        now.loop.state, now.loop.outcome, now.loop.detail = WAITING, None, ""
         return allow(now)
     idle = not now.turn.tools and now.loop.quiet_replies >= 1
     if (running or now.event.crons) and idle:
-        now.loop.state, now.loop.outcome, now.loop.quiet_replies = WAITING, None, 0
+        now.loop.state, now.loop.outcome, now.loop.detail = WAITING, None, ""
+        now.loop.quiet_replies = 0
         return allow(now)
     return None
 
@@ -335,6 +357,7 @@ def _hint(now: Situation, outcome: str) -> str:
 
 RULES: tuple[Rule, ...] = (
     _before_execution,
+    _plan_mode,
     _state_gone,
     _paused_or_ended,
     _broken_off,

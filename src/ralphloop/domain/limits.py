@@ -41,7 +41,7 @@ def iteration_limit(total: int, explicit: Iterable[Optional[int]] = ()) -> int:
 
 def tick(loop: LoopState, now: float) -> None:
     """Count running time since the last look; a clock that runs backwards takes nothing back."""
-    if loop.seen_at and loop.state not in (PAUSED, ARMED):
+    if loop.seen_at and loop.state not in (PAUSED, ARMED) and not loop.planning:
         loop.elapsed_s += max(0.0, now - loop.seen_at)
     loop.seen_at = now
 

@@ -45,6 +45,9 @@ UNLIMITED = 10**9  # iterations without an end, for who asked for that
 # how the detail of a loop begins that waits for a permission
 DENIED = "the client denied"
 
+# the detail of a loop that waits for the client's plan mode to end
+PLAN_MODE = "waits for plan mode to end"
+
 # whose checks a decision needs first
 CLAIMS, FINAL_RUN = "claims", "final"
 
@@ -187,7 +190,9 @@ class Limits:
 class StopEvent:
     """One Stop event, whatever client sent it."""
 
-    __slots__ = ("active", "background", "crons", "cwd", "prompt", "reply", "session", "transcript")
+    __slots__ = (
+        "active", "background", "crons", "cwd", "planning", "prompt", "reply", "session", "transcript",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -200,6 +205,7 @@ class StopEvent:
         reply: Optional[str] = None,
         background: Iterable[tuple[str, str]] = (),
         crons: int = 0,
+        planning: bool = False,
     ) -> None:
         self.session = session
         self.cwd = cwd
@@ -210,6 +216,8 @@ class StopEvent:
         # (type, description) of what still runs
         self.background = tuple(background)
         self.crons = crons
+        # whether the client is in plan mode, in which the agent may change nothing
+        self.planning = planning
 
 
 class Turn:
@@ -335,6 +343,10 @@ class LoopState:
     @property
     def live(self) -> bool:
         return self.state in (RUNNING, WAITING, ARMED)
+
+    @property
+    def planning(self) -> bool:
+        return self.state == WAITING and self.detail == PLAN_MODE
 
 
 def _fits(value: Any, default: Any, name: str) -> bool:

@@ -41,10 +41,10 @@ def for_stop(event: StopEvent, call: Call) -> Optional[LoopFiles]:
 
 def waiting(event: StopEvent, call: Call, *, begun: str, asked: str) -> Optional[tuple[Shelf, Record]]:
     """The armed loop that waits for this session: the one whose prompt it got, else the only one, armed
-    before the session began."""
+    before the session began, or released by this very session."""
     found = list(armed(event.cwd, call))
     for here, record in found:
-        if event.session is None or is_prompt(record, asked):
+        if event.session in (None, record.session) or is_prompt(record, asked):
             return here, record
     return found[0] if len(found) == 1 and begun > found[0][1].armed_at else None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from ralphloop.domain import prompt
-from ralphloop.domain.model import APPROVE, ENDED, EXECUTION, FAILED, INTERRUPTED, RATE_LIMITED
+from ralphloop.domain.model import APPROVE, CAPPED, ENDED, EXECUTION, FAILED, INTERRUPTED, RATE_LIMITED
 from ralphloop.engine import claim, find, history, transcript
 from ralphloop.engine.announce import announce
 from ralphloop.engine.reset import instant
@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from ralphloop.domain.model import LoopState, StopEvent
 
 # how a session begins
-BEGINNINGS, COMPACT, RESUME = ("startup", "clear"), "compact", "resume"
+CLEAR, COMPACT, RESUME = "clear", "compact", "resume"
+BEGINNINGS = ("startup", CLEAR)
 RUN = "RALPHLOOP_RUN"  # set for sessions whose prompt a supervisor sends
 
 
@@ -95,18 +96,28 @@ def ends(event: StopEvent, call: find.Call, *, reason: str) -> None:
         if state is not None and state.wake:  # the client would wake whatever session it has then
             state.wake = ""
             loop.save(state)
-        if state is not None and state.live:
-            outcome, detail, state.resume_at = _last_words(state, event)
-            arming.pause(loop, state, outcome=outcome, detail=detail or "the session ended (%s)" % reason)
-            loop.journal("session_end", session=event.session, reason=reason, outcome=outcome)
+        if state is None or not state.live:
+            return
+        if state.planning and reason != CLEAR and not call.is_attended:
+            arming.release(loop)
+        else:
+            _rest(loop, state, event, reason=reason)
+        loop.journal("session_end", session=event.session, reason=reason, outcome=state.outcome)
 
 
-def _last_words(state: LoopState, event: StopEvent) -> tuple[str, str, Optional[float]]:
-    """How the session's last turn ended; in print mode the client may exit before StopFailure runs."""
+def _rest(loop: LoopFiles, state: LoopState, event: StopEvent, *, reason: str) -> None:
+    """As the session's last turn ended: in print mode the client may exit before StopFailure runs, and
+    nobody sends it another message after its cap."""
     turn = transcript.read_turn(event.transcript, start=state.transcript_end, since=state.since)
-    if turn.broken_off == RATE_LIMITED:
-        return RATE_LIMITED, turn.detail, turn.resume_at
-    return INTERRUPTED, "", None
+    if turn.broken_off == CAPPED:
+        state.state, state.outcome, state.detail = ENDED, CAPPED, turn.detail
+        loop.rest(state)
+    elif turn.broken_off == RATE_LIMITED:
+        state.resume_at = turn.resume_at
+        arming.pause(loop, state, outcome=RATE_LIMITED, detail=turn.detail)
+    else:
+        state.resume_at = None
+        arming.pause(loop, state, outcome=INTERRUPTED, detail="the session ended (%s)" % reason)
 
 
 def asked(event: StopEvent, call: find.Call, *, typed: str) -> str:
@@ -130,7 +141,7 @@ def _after_interrupt(loop: LoopFiles, typed: str, event: StopEvent, call: find.C
         if state is None or not state.live or not _speaks(state, call):
             return ""
         turn = transcript.read_turn(event.transcript, start=state.transcript_end, since=state.since)
-        if turn.broken_off != INTERRUPTED:
+        if turn.broken_off != INTERRUPTED or state.planning:
             return ""
         state.transcript_end, state.pending = turn.end, ""
         arming.pause(loop, state, outcome=INTERRUPTED, detail="interrupted by the person")

@@ -17,6 +17,7 @@ from ralphloop.domain.model import (
     LIMIT,
     NEEDS_INPUT,
     PAUSED,
+    PLAN_MODE,
     RATE_LIMITED,
     WAITING,
 )
@@ -115,7 +116,7 @@ def _standing(loop: LoopFiles, state: LoopState, work: Optional[Worklist]) -> li
     if state.live:
         request = loop.request()
         asked = "a %s holds at the next stop" % request if request else ""
-        waits = WAITING if state.state == WAITING else ""
+        waits = (PLAN_MODE if state.planning else WAITING) if state.state == WAITING else ""
         return [part for part in (asked, waits, approve) if part]
     said = state.outcome or state.state
     if state.state == PAUSED:

@@ -268,6 +268,13 @@ def _take_back(loop: LoopFiles, state: LoopState) -> None:
         loop.save_ledger(ledger)
 
 
+def release(loop: LoopFiles) -> None:
+    """Let a loop whose session is over wait for the next one that begins, or for the same one again."""
+    loop.record.armed_at = iso(time.time())
+    with loop.shelf.lock():
+        loop.shelf.put(loop.record, shelf.ARMED)
+
+
 def pause(loop: LoopFiles, state: LoopState, *, outcome: str, detail: str) -> None:
     state.state, state.outcome, state.detail = PAUSED, outcome, detail
     loop.rest(state)
