@@ -31,6 +31,7 @@ from ralphloop.domain.model import (
     SELF_RESUMING,
     SPECKIT,
     SPECUM,
+    STALLED,
     WAITING,
 )
 from ralphloop.domain.situation import allow, close, leave, open_ids, run
@@ -181,18 +182,23 @@ def _session_still_works(now: Situation) -> Optional[Answer]:
 
 
 def _quick_phase(now: Situation) -> Optional[Answer]:
-    """Quick mode goes through the phases before execution without asking, so many times in each."""
+    """Quick mode goes through the phases before execution without asking, and says the same a few times
+    only: fewer than the client's cap."""
     work, loop = now.work, now.loop
     if work is None or work.phase == EXECUTION:
         return None
     phase = prompt.line(work.phase, 40)
-    why = limit.quick_mode_spent(loop, phase, now.limits)
-    if why:
-        return close(now, ENDED, LIMIT, why, message="%s; %s" % (why, now.resume_hint))
-    loop.phase_turns[phase] = loop.phase_turns.get(phase, 0) + 1
+    push = "%s %s" % (phase, "written" if now.written else "to write")
+    outcome, why = limit.quick_mode_spent(loop, push, now.limits, cap=now.cap)
+    if outcome:
+        why += " in the %s phase" % phase if outcome == STALLED else ""
+        again = "`%s resume` goes on." % now.words.command
+        return close(now, ENDED, outcome, why, message="%s: %s. %s" % (outcome, why, again))
+    loop.phase_turns[push] = loop.phase_turns.get(push, 0) + 1
     run(loop)
     message = "%s quick mode | %s phase" % (prompt.PREFIX[loop.layout], phase)
-    return Decision(loop, blocks=True, reason=prompt.phase(loop, work), message=message)
+    reason = prompt.phase(loop, work, written=now.written, words=now.words)
+    return Decision(loop, blocks=True, reason=reason, message=message)
 
 
 def _corrupt(now: Situation) -> Optional[Answer]:

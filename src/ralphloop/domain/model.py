@@ -37,6 +37,8 @@ CLOSED = (GIVEN, UNVERIFIED, PROVEN, VOUCHED)
 
 TRANSCRIPTS_KEPT = 10  # that a state names; older ones of a supervisor's are in the journal
 
+# the phases that quick mode goes through, each with the document of its name; then tasks are worked on
+PHASES = ("research", "requirements", "design", "tasks")
 EXECUTION = "execution"  # the phase in which tasks are worked on; a spec has others before it
 GONE = "gone"  # what is wrong with a list whose file is not there
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ralphloop.domain.model import FEATURES, PLUGINS, SPECUM, UNLIMITED
+from ralphloop.domain.model import EXECUTION, FEATURES, PHASES, PLUGINS, SPECUM, UNLIMITED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -51,6 +51,11 @@ class Words:
     def go_on(self) -> str:
         """What the person does after they have answered."""
         return "`%s`" % self.how("resume") if self.run else "send any message"
+
+    def beside(self, name: str) -> str:
+        """Another file in the folder of the notes."""
+        folder, slash, _ = self.notes_path.rpartition("/")
+        return folder + slash + name
 
     def how(self, verb: str) -> str:
         """How the person does it: typed in the client where a plugin is at work, else in a terminal."""
@@ -223,10 +228,25 @@ def doubt(loop: LoopState, words: Words) -> str:
     )
 
 
-def phase(loop: LoopState, work: Worklist) -> str:
-    return (
-        "Quick mode is on for %s: do not stop yet. Go on with the %s phase, without questions, "
-        "then with the phases after it up to execution." % (loop.name, line(work.phase, 40))
+def phase(loop: LoopState, work: Worklist, *, written: bool, words: Words) -> str:
+    """What quick mode wants now: the phase's document, or the command that begins the next phase."""
+    name = line(work.phase, 40)
+    head = "Quick mode is on for %s: do not stop yet. " % loop.name
+    if name not in PHASES:
+        known = ", ".join([*PHASES, EXECUTION])
+        return head + "The phase %s in its state is none of %s: set it to the one that the spec has " \
+            "reached, then go on." % (name or "(none)", known)  # fmt: skip
+    action = [*PHASES, "implement"][PHASES.index(name) + 1]
+    run = "`%s %s %s` (`/%s:%s`)" % (words.command, loop.layout, action, PLUGINS[loop.layout], action)
+    document = words.beside(name + ".md")
+    if written:
+        return head + (
+            "%s exists, so the %s phase is written. Run %s now: it begins what comes next; then go on like "
+            "this up to execution." % (document, name, run)
+        )
+    return head + (
+        "%s of the %s phase is not written: write it, without questions. Then run %s, which begins what "
+        "comes next, and go on like this up to execution." % (document, name, run)
     )
 
 

@@ -5,13 +5,16 @@ from __future__ import annotations
 import time
 
 from ralphloop import errors
+from ralphloop import system as os
 from ralphloop.domain.answer import Decision
 from ralphloop.domain.decide import decide
 from ralphloop.domain.model import (
     ARMED,
     COMPLETE,
     ENDED,
+    EXECUTION,
     FEATURES,
+    PHASES,
     RUNNING,
     SET_ASIDE,
     STALLED,
@@ -245,7 +248,17 @@ class Stop:
             cap=client_cap(self.call.env),
             supervision=self.loop.record.supervision,
             fullness=self._fullness(),
+            written=reading.work is not None and self._is_written(reading.work),
         )
+
+    def _is_written(self, work: Worklist) -> bool:
+        """Whether the document of the phase that quick mode is in exists; of the tasks, whether there are any."""
+        if work.phase == EXECUTION or work.phase not in PHASES:
+            return False
+        if work.phase == PHASES[-1]:
+            return work.total > 0
+        folder = os.path.dirname(own_file(self.loop.record))
+        return os.path.isfile(os.path.join(folder, work.phase + ".md"))
 
     def _budget(self, state: LoopState) -> Optional[Spent]:
         """What was spent so far, where a limit on it was set; counted once per stop."""

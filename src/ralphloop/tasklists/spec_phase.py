@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from ralphloop.domain import jsontext
 from ralphloop.domain.model import EXECUTION as EXECUTION
+from ralphloop.domain.model import PHASES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Container, Iterable, Mapping, Optional
 
-SPECUM_PHASES = ("research", "requirements", "design", "tasks", EXECUTION)
+SPECUM_PHASES = (*PHASES, EXECUTION)
 SPECKIT_PHASES = ("specify", "plan", "tasks", EXECUTION)
 SCHEMA_VERSION = 1
 

@@ -174,7 +174,8 @@ def test_a_problem_is_told_on_one_line_of_its_room():
 
 def test_a_phase_is_told_in_forty_characters():
     work = look("1", phase="p" * 41)
-    assert f"with the {'p' * 38} … phase" in prompt.phase(a_loop(layout=SPECUM), work)
+    said = prompt.phase(a_loop(layout=SPECUM), work, written=False, words=WORDS)
+    assert f"The phase {'p' * 38} … in its state" in said
 
 
 @pytest.mark.parametrize(
