@@ -1,4 +1,4 @@
-"""Plan mode and quick mode in the real client: a loop waits for the one to end, and the other ends by name."""
+"""Plan mode and quick mode in the real client: a loop waits for the one, and ends the other by name."""
 
 from __future__ import annotations
 

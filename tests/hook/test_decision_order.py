@@ -123,6 +123,7 @@ def test_a_lost_file_is_restored_once_with_a_message_then_cancelled(armed: LoopP
     answer = armed.turn()
     assert answer.blocks
     assert "last good copy is back" in answer.message
+    assert "ralphloop cancel` ends the loop, and so does removing the file again" in answer.message
     assert json.loads(armed.own.read_bytes())
     if armed.layout == "features":
         assert armed.own.read_bytes() == text

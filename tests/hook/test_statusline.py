@@ -356,9 +356,7 @@ def test_a_lost_state_is_told(features: LoopProject) -> None:
 
 
 @pytest.mark.parametrize("layout", SEQUENTIAL)
-def test_a_spec_whose_plugin_is_off_or_that_nothing_points_at_shows_nothing(
-    project: ProjectFactory, layout: str
-) -> None:
+def test_a_spec_whose_plugin_is_off_shows_nothing(project: ProjectFactory, layout: str) -> None:
     found = project(layout)
     found.arm()
     assert shown(found) != ""
@@ -366,4 +364,6 @@ def test_a_spec_whose_plugin_is_off_or_that_nothing_points_at_shows_nothing(
     assert shown(found) == ""
     (found.root / SETTINGS[layout]).unlink()
     (found.root / POINTERS[layout]).write_text("other\n")
+    assert shown(found) != "", "its loop goes on"
+    found.write({SETTINGS[layout]: "---\nenabled: false\n---\n"})
     assert shown(found) == ""

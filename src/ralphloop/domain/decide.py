@@ -80,7 +80,8 @@ def _verdict(answer: Answer) -> str:
 def _before_execution(now: Situation) -> Optional[Answer]:
     """Nothing to keep going yet, unless quick mode does: see `_quick_phase`."""
     work = now.work
-    return leave(now) if work is not None and work.phase != EXECUTION and not work.quick else None
+    is_early = work is not None and work.phase != EXECUTION
+    return leave(now) if is_early and not (now.known.quick and now.pointed_at) else None
 
 
 def _plan_mode(now: Situation) -> Optional[Answer]:
@@ -310,10 +311,10 @@ def _limits(now: Situation) -> Optional[Answer]:
         loop.told = [*loop.told, LIMIT]
         run(loop)
         reason = prompt.limit_recovery(loop, work, why=why, words=now.words)
-        return Decision(loop, blocks=True, reason=reason, message=prompt.said(loop, "limit reached: " + why))
+        message, log = prompt.said(loop, "limit reached: " + why), prompt.limit_log(loop, why, open_ids(work))
+        return Decision(loop, blocks=True, reason=reason, message=message, stderr=log)
     if outcome == LIMIT and loop.layout == SPECKIT:
-        text = "[ralph-speckit] limit reached: %s; open: %s" % (why, prompt.line(open_ids(work)))
-        return close(now, ENDED, LIMIT, why, stderr=text)
+        return close(now, ENDED, LIMIT, why, stderr=prompt.limit_log(loop, why, open_ids(work)))
     message = "%s: %s; open: %s. %s" % (outcome, why, prompt.line(open_ids(work)), _hint(now, outcome))
     return close(now, ENDED, outcome, why, message=message)
 

@@ -154,9 +154,7 @@ def note_denials(loop: LoopState, turn: Turn, limits: Limits) -> tuple[str, str]
     return "", ""
 
 
-def quick_mode_spent(
-    loop: LoopState, push: str, limits: Limits, *, cap: int = CLIENT_CAP
-) -> tuple[str, str]:
+def quick_mode_spent(loop: LoopState, push: str, limits: Limits, *, cap: int = CLIENT_CAP) -> tuple[str, str]:
     """The outcome that ends quick mode before it says this once more, and why, or two empty texts. Phases
     whose names keep changing do not add up to more than all of them may have."""
     most = max(1, min(PUSHES, cap - 1)) if cap > 0 else PUSHES

@@ -37,9 +37,15 @@ CLOSED = (GIVEN, UNVERIFIED, PROVEN, VOUCHED)
 
 TRANSCRIPTS_KEPT = 10  # that a state names; older ones of a supervisor's are in the journal
 
-# the phases that quick mode goes through, each with the document of its name; then tasks are worked on
-PHASES = ("research", "requirements", "design", "tasks")
+# the phases of a spec before its tasks are worked on, each with the document that it writes
+PHASES = {
+    FEATURES: {},
+    SPECUM: {"research": "research.md", "requirements": "requirements.md", "design": "design.md",
+             "tasks": "tasks.md"},
+    SPECKIT: {"specify": "spec.md", "plan": "plan.md", "tasks": "tasks.md"},
+}  # fmt: skip
 EXECUTION = "execution"  # the phase in which tasks are worked on; a spec has others before it
+SET_BACK = "said in mid-execution that the phase is"  # how the fault of a list begins whose phase was moved
 GONE = "gone"  # what is wrong with a list whose file is not there
 
 UNLIMITED = 10**9  # iterations without an end, for who asked for that

@@ -22,7 +22,7 @@ class Situation:
 
     __slots__ = (
         "backup", "cap", "claims", "event", "fault", "files", "fullness", "limits", "loop", "notes", "now",
-        "path", "results", "spent", "supervision", "turn", "unapproved", "unchecked", "words", "work",
+        "path", "pointed_at", "results", "spent", "supervision", "turn", "unapproved", "unchecked", "words", "work",
         "written",
     )  # fmt: skip
 
@@ -50,6 +50,7 @@ class Situation:
         supervision: Optional[Supervision] = None,
         fullness: Optional[float] = None,
         written: bool = False,
+        pointed_at: bool = True,
     ) -> None:
         self.event = event
         self.loop = loop
@@ -80,6 +81,8 @@ class Situation:
         self.fullness = fullness
         # whether the document of the phase that quick mode is in exists
         self.written = written
+        # whether a pointer names the spec, so that the plugin's commands are about it
+        self.pointed_at = pointed_at
 
     @property
     def reply(self) -> Optional[str]:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from typing import Mapping, Optional
 
     from ralphloop.domain.model import StopEvent
+    from ralphloop.store.shelf import Record
     from ralphloop.tasklists.source import Source
 
 
@@ -84,6 +85,23 @@ def owned(event: StopEvent, call: Call) -> Optional[LoopFiles]:
     """The session's loop, if this registration serves its layout."""
     loop = held(event, call)
     return loop if loop is not None and call.serves(loop) else None
+
+
+def pointed_at(record: Record, env: Mapping[str, str]) -> tuple[bool, bool]:
+    """Whether a pointer names the spec of a loop, and whether the settings of its plugin leave it on."""
+    if record.layout == FEATURES:
+        return True, True
+    found = locate(record.layout, record.root, env)
+    for source in found:
+        if own_file(source) == own_file(record):
+            return True, source.enabled
+    if found:
+        return False, found[0].enabled
+    from ralphloop.tasklists import frontmatter
+
+    path = os.path.join(record.root, getattr(layout_of(record.layout), "SETTINGS", ""))
+    text = None if files.leads_out(path, record.root) else files.read_quietly(path)
+    return False, not frontmatter.is_off(frontmatter.parse(text or ""), "enabled")
 
 
 def locate(name: str, root: str, env: Mapping[str, str]) -> list[Source]:

@@ -12,7 +12,6 @@ from ralphloop.domain.model import (
     DENIED,
     ENDED,
     FAILED,
-    FEATURES,
     FINAL,
     LIMIT,
     NEEDS_INPUT,
@@ -27,7 +26,6 @@ from ralphloop.hook import wire
 from ralphloop.store import shelf, tasks, waker
 from ralphloop.store.loop import LoopFiles
 from ralphloop.store.shelf import Shelf
-from ralphloop.tasklists.registry import own_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -89,7 +87,7 @@ def _about(loop: LoopFiles, call: find.Call) -> list[str]:
     name = "ralphloop " + _short(loop.record.name)
     if state is None:
         return [name, "its loop.json is lost"]
-    if state.state != ENDED and not _is_pointed_at(loop, call):
+    if state.state != ENDED and not find.pointed_at(loop.record, call.env)[1]:
         return []
     reading = tasks.read_work(loop, state, now=time.time())
     parts = [name, *_standing(loop, state, reading.work)]
@@ -99,15 +97,6 @@ def _about(loop: LoopFiles, call: find.Call) -> list[str]:
         told = "is gone" if reading.fault == tasks.GONE else "cannot be read"
         parts += ["the task list " + told, _iteration(loop, state)]
     return parts
-
-
-def _is_pointed_at(loop: LoopFiles, call: find.Call) -> bool:
-    """Whether the hook speaks for this loop: not for a spec that no pointer names or whose plugin is off."""
-    record = loop.record
-    if record.layout == FEATURES:
-        return True
-    found = find.locate(record.layout, record.root, call.env)
-    return any(source.enabled and own_file(source) == own_file(record) for source in found)
 
 
 def _standing(loop: LoopFiles, state: LoopState, work: Optional[Worklist]) -> list[str]:

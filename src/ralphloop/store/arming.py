@@ -160,6 +160,7 @@ def _write_down(
         loop.make()
         if parsed is not None and parsed.phase == "execution":
             pins.pin(loop, texts)
+            tasks.keep_begun(loop, texts.get("state"))
         ledger = Ledger()
         if parsed is not None and given:
             name_tasks(parsed, ledger)

@@ -200,8 +200,20 @@ def test_a_spec_of_speckit_names_its_limit_on_stderr():
     answer = decide(situation(SPEC, loop=spec(SPECKIT, iteration=30)))
     assert (answer.loop.state, answer.loop.outcome) == (ENDED, LIMIT)
     assert answer.loop.detail == "iteration 30 of 30"
-    assert answer.stderr == "[ralph-speckit] limit reached: iteration 30 of 30; open: 1, 2"
+    assert answer.stderr == (
+        "[ralph-speckit] Maximum global iterations reached (iteration 30 of 30); open: 1, 2"
+    )
     assert answer.message == ""
+
+
+def test_another_limit_than_that_of_turns_is_called_what_it_is():
+    spent = {"elapsed_s": 8 * 3600.0}
+    assert decide(situation(SPEC, loop=spec(SPECKIT, **spent))).stderr == (
+        "[ralph-speckit] limit reached: 8 h 00 min of running time used; open: 1, 2"
+    )
+    assert decide(situation(SPEC, loop=spec(**spent))).reason.startswith(
+        "ERROR: limit reached: 8 h 00 min of running time used. The loop over demo is at its limit with 2 "
+    )
 
 
 def test_a_spec_of_specum_is_told_once_what_to_write_down_and_then_ends():
@@ -210,7 +222,8 @@ def test_a_spec_of_specum_is_told_once_what_to_write_down_and_then_ends():
     assert (first.blocks, first.loop.state, first.loop.told) == (True, RUNNING, [LIMIT])
     assert first.message == "Ralph-specum: limit reached: iteration 30 of 30"
     assert first.reason == (
-        "ERROR: the loop over demo reached its limit (iteration 30 of 30) with 2 tasks open: 1, 2.\n\n"
+        "ERROR: Maximum global iterations reached (iteration 30 of 30). The loop over demo is at its limit "
+        "with 2 tasks open: 1, 2.\n\n"
         "Recovery options:\n"
         "1. Write down in progress.txt what is done, what failed and what the next step would be, "
         "then stop.\n"
