@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 
 import pytest
 
@@ -109,3 +110,48 @@ def test_plan_that_was_sent_back_and_then_approved_goes_on(armed: Outside) -> No
         press_until(terminal, "enter", lambda screen: DIALOG not in screen)
         terminal.wait_for(lambda _: armed.loop["outcome"] == "complete")
     assert stops(armed) == [("allow", "plan_mode"), ("continue", "go_on"), ("allow", "complete")]
+
+
+def quick_replies(root: Path, count: int) -> list[Reply]:
+    """A model that writes one document after the other and never goes on to the next phase."""
+    documents = ("research", "requirements", "design", "tasks")
+    written = [
+        reply
+        for name in documents
+        for reply in (
+            call("Write", file_path=str(root / f"specs/demo-page/{name}.md"), content=f"# {name}\n"),
+            text(f"The {name} is written."),
+        )
+    ]
+    return [*written, *[text(f"I have written it all, {n}.") for n in range(count)]]
+
+
+def test_quick_mode_of_an_agent_that_only_writes_documents_ends_by_name_below_the_cap(
+    client_home: ClientHome, project: ProjectFactory
+) -> None:
+    outside = Outside(client_home, project({"README.md": "x\n"}))
+    with ModelServer(quick_replies(outside.root, 20)) as server:
+        run = run_print(
+            client_home,
+            outside.root,
+            "/ralph-specum:start demo-page A page --quick",
+            server,
+            plugin_dirs=[plugin("ralph-specum")],
+        )
+        requests = server.main_requests
+    assert (outside.loop["state"], outside.loop["outcome"]) == ("ended", "stalled")
+    assert "overriding and ending turn" not in str(run.events)
+    stopped = [entry for entry in outside.journal() if entry["event"] == "stop"]
+    assert 3 <= len(stopped) <= 7
+    assert requests[-1].mentions("ralphloop specum requirements` (`/ralph-specum:requirements`) now")
+    assert requests[-1].mentions("specs/demo-page/research.md exists, so the research phase is written")
+    assert outside.errors() == ""
+
+
+def test_clear_is_told_to_the_session_that_comes_after_it(armed: Outside) -> None:
+    with planning(armed, text("Here is a plan.")) as terminal:
+        terminal.submit("begin")
+        terminal.wait_for(WAITS)
+        terminal.submit("/clear")
+        terminal.wait_for("paused by /clear. `/ralphloop:resume demo --adopt` goes on")
+    assert (armed.loop["state"], armed.loop["outcome"]) == ("paused", "interrupted")

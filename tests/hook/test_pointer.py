@@ -109,3 +109,12 @@ def test_a_phase_that_is_set_back_while_the_loop_rests_is_the_persons(running: L
     running.edit_state(phase="tasks")
     assert running.turn().silent
     assert running.state()["phase"] == "tasks"
+
+
+def test_a_state_that_goes_together_with_its_pointer_is_a_cancel(running: LoopProject) -> None:
+    MOVES["removed"](running)
+    running.own.unlink()
+    assert running.turn().silent
+    assert (running.loop()["state"], running.loop()["outcome"]) == ("ended", "cancelled")
+    assert "its pointer" in running.loop()["detail"]
+    assert not running.own.exists()

@@ -110,9 +110,10 @@ def _state_gone(now: Situation) -> Optional[Answer]:
         return leave(now)
     if now.work is not None and now.work.complete:
         return _finish(now, "state file removed, every box is checked")
-    if now.backup and not loop.restored:
+    if now.backup and now.pointed_at and not loop.restored:
         return Need(restore=True, once=True)
-    return close(now, ENDED, CANCELLED, "%s is gone" % now.path)
+    what = "is gone" if now.pointed_at else "and its pointer are gone"  # as document 3 cancels by hand
+    return close(now, ENDED, CANCELLED, "%s %s" % (now.path, what))
 
 
 def _paused_or_ended(now: Situation) -> Optional[Answer]:

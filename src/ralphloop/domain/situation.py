@@ -22,8 +22,8 @@ class Situation:
 
     __slots__ = (
         "backup", "cap", "claims", "event", "fault", "files", "fullness", "limits", "loop", "notes", "now",
-        "path", "pointed_at", "results", "spent", "supervision", "turn", "unapproved", "unchecked", "words", "work",
-        "written",
+        "path", "pointed_at", "results", "spent", "supervision", "turn", "unapproved", "unchecked", "words",
+        "work", "written",
     )  # fmt: skip
 
     def __init__(

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import time
+
 from ralphloop import errors
 from ralphloop import system as os
 from ralphloop.domain.model import FEATURES
 from ralphloop.engine import history, shell
 from ralphloop.engine.find import locate, roots
 from ralphloop.store import arming, files, shelf
+from ralphloop.store.loop import iso
 from ralphloop.store.shelf import Shelf
 from ralphloop.tasklists.registry import own_file
 
@@ -74,23 +77,40 @@ def sources(cwd: str, call: Call) -> Iterator[Source]:
                 break
 
 
+def for_prompt(event: StopEvent, call: Call, *, asked: str) -> Optional[LoopFiles]:
+    """The list that nobody armed and whose own prompt is the first that this session is given."""
+    first = history.opening(event.transcript)[1]
+    if first and first.split() != asked.split():
+        return None
+    for source, here in _free(event, call):
+        if is_prompt(source, asked) and arming.is_due(source):
+            return _arm(source, here, event=event, call=call, since=iso(time.time()))
+    return None
+
+
 def _claim(event: StopEvent, call: Call) -> Optional[LoopFiles]:
+    awaits = event.session is not None  # once for all lists the client gets its moment
+    for source, here in _free(event, call):
+        if awaits:
+            history.await_reply(event.transcript, event.reply)
+            awaits = False
+        since = _own_since(source, here, event)
+        # Last, because it parses the list, however large and whosever it is.
+        if since is not None and arming.is_due(source):
+            return _arm(source, here, event=event, call=call, since=since)
+    return None
+
+
+def _free(event: StopEvent, call: Call) -> Iterator[tuple[Source, Shelf]]:
+    """The lists here that no loop is over."""
     taken: dict[str, set[str]] = {}  # by root: looked up once for all of its lists
-    awaits = event.session is not None  # and once for all of them the client gets its moment
     for source in sources(event.cwd, call):
         here = Shelf(source.root, call.env)
         if source.root not in taken:
             taken[source.root] = {own_file(record) for record in arming.under_way(here)}
         path = own_file(source)
-        free = source.enabled and path not in taken[source.root] and files.signature(path) != ""
-        if free and awaits:
-            history.await_reply(event.transcript, event.reply)
-            awaits = False
-        since = _own_since(source, here, event) if free else None
-        # Last, because it parses the list, however large and whosever it is.
-        if since is not None and arming.is_due(source):
-            return _arm(source, here, event=event, call=call, since=since)
-    return None
+        if source.enabled and path not in taken[source.root] and files.signature(path) != "":
+            yield source, here
 
 
 def _arm(source: Source, here: Shelf, *, event: StopEvent, call: Call, since: str) -> Optional[LoopFiles]:

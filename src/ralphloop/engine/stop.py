@@ -190,15 +190,15 @@ class Stop:
         return True
 
     def _is_enabled(self) -> bool:
-        """Whether the loop's plugin is not switched off; and we know from now on whether a pointer names it."""
+        """Whether the loop's plugin is not switched off; from now on we know whether a pointer names it."""
         self._is_pointed_at, enabled = find.pointed_at(self.loop.record, self.call.env)
         if not enabled:
             self.trace.append(("enabled", "allow, silent: the plugin is disabled in its settings"))
         return enabled
 
-    def _note_pointer(self, state: LoopState, work: Optional[Worklist]) -> None:
+    def _note_pointer(self, state: LoopState, work: Worklist) -> None:
         """A loop in execution goes on without its pointer, and says so once."""
-        if self._is_pointed_at or work is None or work.phase != EXECUTION or not (state.live and work.total):
+        if self._is_pointed_at or work.phase != EXECUTION or not (state.live and work.total):
             return
         if POINTER not in state.told:
             state.told = [*state.told, POINTER]
@@ -231,7 +231,8 @@ class Stop:
         self.claims += reading.claimed
         self.notes += reading.notes
         self._fault = reading.fault
-        self._note_pointer(state, reading.work)
+        if reading.work is not None and not reading.fault:
+            self._note_pointer(state, reading.work)
         return Situation(
             self.event,
             state.copy(),
