@@ -203,13 +203,13 @@ def _how(items: list[Item], words: Words, layout: str) -> str:
         )
     else:
         steps.append("Commit%s." % (" and " + note if note else ""))
+    if layout != FEATURES:
+        steps.append("There is nothing to announce at the end: ALL_TASKS_COMPLETE is not needed.")
     ask = "`%s ask %s 'TEXT'`" % (words.command, ids[0] if ids else "ID")
     steps.append(
         "If something is unclear, decide, note the assumption and go on; what only the person can settle "
         "goes through %s. A question in your reply does not stop the loop." % ask
     )
-    if layout != FEATURES:
-        steps.append("There is nothing to announce at the end: ALL_TASKS_COMPLETE is not needed.")
     return "\n".join("- " + step for step in steps)
 
 

@@ -91,7 +91,7 @@ def pointed_at(record: Record, env: Mapping[str, str]) -> tuple[bool, bool]:
     """Whether a pointer names the spec of a loop, and whether the settings of its plugin leave it on."""
     if record.layout == FEATURES:
         return True, True
-    found = locate(record.layout, record.root, env)
+    found = _lists(record.layout, record.root, env)
     for source in found:
         if own_file(source) == own_file(record):
             return True, source.enabled
@@ -106,12 +106,15 @@ def pointed_at(record: Record, env: Mapping[str, str]) -> tuple[bool, bool]:
 
 def locate(name: str, root: str, env: Mapping[str, str]) -> list[Source]:
     """The lists of one layout at one place, without those whose files lead out of the project."""
+    free = name == FEATURES and bool(env.get("RALPH_LOOP_DIR"))
+    found = _lists(name, root, env)
+    return [source for source in found if free or files.inside(own_file(source), root)]
 
+
+def _lists(name: str, root: str, env: Mapping[str, str]) -> list[Source]:
     def read(path: str) -> Optional[str]:
         """Pointers and settings, too, say nothing if a link leads to them."""
         text = files.read_quietly(path)
         return None if text is None or files.leads_out(path, root) else text
 
-    found = layout_of(name).locate(root, env=env, read=read, names=files.names)
-    free = name == FEATURES and bool(env.get("RALPH_LOOP_DIR"))
-    return [source for source in found if free or files.inside(own_file(source), root)]
+    return layout_of(name).locate(root, env=env, read=read, names=files.names)

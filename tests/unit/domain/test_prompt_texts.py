@@ -53,13 +53,13 @@ def test_a_group_of_a_spec(layout, kind):
         f"Continue {kind}: demo (Task 1/3, Iter 3)\n"
         "These 2 tasks are marked [P]: work on them in parallel.\n\n"
         "1: t1\n\n2: t2\n\n"
-        "- Do these and nothing beyond them. Hand each to an agent `spec-executor`, if there is one, and look "
-        "at what it did.\n"
+        "- Do these and nothing beyond them. Hand each to an agent `spec-executor`, if there is one, and "
+        "look at what it did.\n"
         "- It must pass: `make 1`; `make 2`.\n"
         "- When it is really done, claim it: `ralphloop done 1` or `ralphloop done 2` "
         "(or set its box checked in tasks.json).\n"
-        "- Commit and note what you did in progress.txt.\n" + ASK % "1" + "\n"
-        "- There is nothing to announce at the end: ALL_TASKS_COMPLETE is not needed."
+        "- Commit and note what you did in progress.txt.\n"
+        "- There is nothing to announce at the end: ALL_TASKS_COMPLETE is not needed.\n" + ASK % "1"
     )
 
 
