@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from e2e.cli_project import SESSION
-from e2e.spec_project import INSIDE, SpecProject
+from e2e.spec_project import BOXES, INSIDE, SpecProject
 from unit.domain.cases import each
 
 TWO_ROOTS = "---\nspecs_dirs: [specs, packages/api/specs]\n---\n"
@@ -146,23 +146,60 @@ def test_a_name_in_two_roots_needs_a_path(project: SpecProject) -> None:
     assert project.pointer == "./packages/api/specs/login\n"
 
 
-def test_switch_leaves_a_running_loop_alone_and_says_so(project: SpecProject) -> None:
+def test_switch_by_an_agent_does_not_end_the_work_on_a_running_loop(project: SpecProject) -> None:
     project.running("login")
-    assert "The loop over login is left alone" in project.say("new", "cart", "x")
+    told = project.say("new", "cart", "x")
+    assert "The loop over login goes on: only the person leaves it, by typing" in told
     project.say("switch", "login")
-    told = project.say("switch", "cart")
-    assert "it rests until `/ralph-specum:switch login`; `/ralph-specum:cancel login` ends it." in told
-    assert project.stop() is None
+    assert "`/ralph-specum:switch cart`" in project.say("switch", "cart")
+    said = project.stop_of_plugin()
+    assert "The pointer does not name login any more" in said
+    assert "Continue spec: login" in said
     assert project.status()["state"] == "running"
-    project.say("switch", "login")
+
+
+def planned_beside(project: SpecProject, name: str) -> None:
+    project.doc(name, "research.md", "requirements.md", "design.md")
+    project.doc(name, "tasks.md", text=BOXES)
+
+
+@pytest.mark.parametrize("way", ["typed", "terminal"])
+def test_switch_by_the_person_pauses_the_running_loop_by_name(project: SpecProject, way: str) -> None:
+    project.running("login")
+    planned_beside(project, "cart")
+    told = project.prompt("switch", "cart") if way == "typed" else project.fine("specum", "switch", "cart")
+    assert "The loop over login is paused." in told
+    assert "`/ralph-specum:switch login`, then `/ralph-specum:implement`, goes on" in told
+    status = project.status()
+    assert (status["state"], status["outcome"]) == ("paused", "interrupted")
+    assert status["detail"] == "the person switched to cart"
+    assert project.stop() is None
+
+
+def test_session_has_another_loop_after_a_typed_switch_and_comes_back_to_the_first(
+    project: SpecProject,
+) -> None:
+    project.running("login")
+    planned_beside(project, "cart")
+    project.prompt("switch", "cart")
+    project.say("implement")
+    assert "Continue spec: cart" in project.stop_of_plugin()
+    project.prompt("switch", "login")
+    project.say("implement")
     assert "Continue spec: login" in project.stop_of_plugin()
+
+
+def test_typed_start_of_a_new_spec_pauses_the_running_loop_too(project: SpecProject) -> None:
+    project.running("login")
+    assert "The loop over login is paused." in project.prompt("new", "cart A cart")
+    assert project.status()["state"] == "paused"
 
 
 def test_a_loop_that_is_left_is_named_by_its_path_where_its_name_is_not_enough(project: SpecProject) -> None:
     in_two_roots(project)
     project.write("packages/api/specs/login/tasks.md", "- [ ] 1.1 One\n")
     project.say("implement")
-    told = project.say("switch", "./specs/login")
+    told = project.prompt("switch", "./specs/login")
     assert "`/ralph-specum:cancel ./packages/api/specs/login` ends it" in told
     assert "is cancelled" in project.say("cancel", "./packages/api/specs/login")
 

@@ -32,6 +32,13 @@ def test_agent_starts_within_the_usual_limits(project: Project, options: list[st
     assert "at most 9 iterations" in project.fine("start", "shop", "--max-iterations", "9", env=INSIDE)
 
 
+def test_run_refuses_plan_mode_with_a_reason(project: Project) -> None:
+    project.new()
+    done = project.run("run", "shop", "--permission-mode", "plan")
+    assert done.code == 2
+    assert "no task can be done in plan mode" in done.err
+
+
 def test_person_sets_any_limit(project: Project) -> None:
     project.new()
     assert "500 iterations" in project.fine("start", "shop", "--max-iterations", "500")

@@ -21,17 +21,47 @@ def in_phase(project: ProjectFactory, **state: object) -> LoopProject:
 # 5. Phases before execution
 
 
-def test_quick_mode_goes_on_fifteen_times_and_then_ends(project: ProjectFactory) -> None:
+def test_quick_mode_says_the_same_three_times_and_is_then_stalled(project: ProjectFactory) -> None:
     found = in_phase(project)
-    for _ in range(15):
+    for _ in range(3):
         answer = found.turn()
         assert answer.blocks
         assert "design phase" in answer.reason
+        assert "specs/demo/design.md" in answer.reason
+        assert "ralphloop specum tasks` (`/ralph-specum:tasks`)" in answer.reason
     last = found.turn()
     assert not last.blocks
-    assert "15 times" in last.message
-    assert found.loop()["outcome"] == "limit"
+    assert "stalled" in last.message
+    assert "said the same 3 times in the design phase" in last.message
+    assert (found.loop()["state"], found.loop()["outcome"]) == ("ended", "stalled")
     assert found.turn().silent
+
+
+def test_quick_mode_notices_that_the_phases_document_exists(project: ProjectFactory) -> None:
+    found = in_phase(project)
+    assert "is not written" in found.turn().reason
+    (found.folder / "design.md").write_text("# Design\n")
+    said = found.turn()
+    assert "specs/demo/design.md exists" in said.reason
+    assert "ralphloop specum tasks` (`/ralph-specum:tasks`) now" in said.reason
+    found.edit_state(phase="tasks")
+    assert "ralphloop specum implement` (`/ralph-specum:implement`) now" in found.turn().reason
+
+
+def test_quick_mode_in_a_phase_that_nobody_knows_says_which_there_are(project: ProjectFactory) -> None:
+    found = in_phase(project)
+    found.edit_state(phase="dreaming")
+    said = found.turn()
+    assert "dreaming" in said.reason
+    assert "research, requirements, design, tasks, execution" in said.reason
+
+
+def test_quick_mode_stays_below_a_lower_cap_of_the_client(project: ProjectFactory) -> None:
+    found = in_phase(project)
+    found.extra_env["CLAUDE_CODE_STOP_HOOK_BLOCK_CAP"] = "2"
+    assert found.turn().blocks
+    assert not found.turn().blocks
+    assert found.loop()["outcome"] == "stalled"
 
 
 def test_quick_mode_ignores_awaiting_approval_before_execution(project: ProjectFactory) -> None:
@@ -93,6 +123,7 @@ def test_a_lost_file_is_restored_once_with_a_message_then_cancelled(armed: LoopP
     answer = armed.turn()
     assert answer.blocks
     assert "last good copy is back" in answer.message
+    assert "ralphloop cancel` ends the loop, and so does removing the file again" in answer.message
     assert json.loads(armed.own.read_bytes())
     if armed.layout == "features":
         assert armed.own.read_bytes() == text

@@ -198,7 +198,8 @@ def test_speckit_says_one_line_on_stderr_at_the_limit(project: ProjectFactory) -
     found.turn()
     answer = found.turn()
     assert answer.stdout == b""
-    assert answer.stderr == "[ralph-speckit] limit reached: iteration 2 of 2; open: 1.1, 1.2, 1.3\n"
+    told = "Maximum global iterations reached (iteration 2 of 2)"
+    assert answer.stderr == f"[ralph-speckit] {told}; open: 1.1, 1.2, 1.3\n"
 
 
 def test_the_lowest_explicit_limit_holds(project: ProjectFactory) -> None:

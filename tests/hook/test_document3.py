@@ -42,11 +42,12 @@ def test_row_missing_current_feature_is_silent_in_an_unowned_project(project: Pr
     assert not found.runs()
 
 
-def test_row_missing_current_feature_is_silent_for_the_owner_too(kit: LoopProject) -> None:
+def test_row_missing_current_feature_does_not_end_a_loop_in_execution(kit: LoopProject) -> None:
+    """Amended by the specification (section 4, rule 6): the loop never rests silently as running."""
     (kit.root / POINTER).unlink()
-    before = kit.digest(kit.root)
-    assert kit.turn().silent
-    assert kit.digest(kit.root) == before
+    answer = kit.turn()
+    assert answer.blocks
+    assert "pointer" in answer.message
 
 
 def test_row_missing_state_file_is_silent(project: ProjectFactory) -> None:
@@ -186,9 +187,10 @@ def test_flow_all_tasks_complete_with_open_boxes_is_refused(kit: LoopProject) ->
 
 
 @pytest.mark.parametrize("phase", ["specify", "plan", "tasks"])
-def test_flow_another_phase_is_silent(kit: LoopProject, phase: str) -> None:
-    kit.edit_state(phase=phase)
-    assert kit.turn().silent
+def test_flow_another_phase_is_silent(project: ProjectFactory, phase: str) -> None:
+    found = project("speckit", loop_files("speckit", phase=phase))
+    found.arm()
+    assert found.turn().silent
 
 
 def test_flow_open_tasks_block_with_a_resume_prompt_and_status(kit: LoopProject) -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from hook.conftest import ProjectFactory
 from hook.harness import LAYOUTS, OTHER, Answer, LoopProject
+from hook.lines import user_line
 
 
 def ask(found: LoopProject, command: object, **fields: object) -> Answer:
@@ -106,3 +107,55 @@ def test_answer_changes_nothing_on_disk(running: LoopProject) -> None:
     before = running.digest()
     assert is_allowed(ask(running, "ralphloop done F1"))
     assert running.digest() == before
+
+
+# A list that nobody armed: its first claim comes before its first stop.
+
+
+PROMPT = "Work through the list of this project, one feature at a time, and claim each when it is done.\n"
+
+
+@pytest.fixture
+def prompted(project: ProjectFactory) -> LoopProject:
+    found = project("features")
+    (found.folder / "RALPH_PROMPT.md").write_text(PROMPT)
+    return found
+
+
+def test_the_first_prompt_makes_an_unarmed_list_the_sessions_when_it_is_submitted(
+    prompted: LoopProject,
+) -> None:
+    assert not is_allowed(ask(prompted, "ralphloop done F1"))
+    assert "now owns the loop" in prompted.send("UserPromptSubmit", prompt=PROMPT).message
+    assert prompted.loop()["owner"] == prompted.session
+    assert is_allowed(ask(prompted, "ralphloop done F1"))
+    assert not is_allowed(ask(prompted, "ralphloop done F1", session_id=OTHER))
+    assert prompted.turn().blocks
+
+
+def test_the_prompt_claims_no_list_later_in_a_session_and_none_twice(prompted: LoopProject) -> None:
+    prompted.add_lines(user_line("What is this?"))
+    assert prompted.send("UserPromptSubmit", prompt=PROMPT).silent
+    assert prompted.runs() == []
+    prompted.session = OTHER
+    assert prompted.send("UserPromptSubmit", prompt=PROMPT).message
+    prompted.session = "0f6b1f5e-8f0a-4c62-9c1e-000000000003"
+    assert prompted.send("UserPromptSubmit", prompt=PROMPT).silent
+    assert prompted.loop()["owner"] == OTHER
+
+
+@pytest.mark.parametrize("layout", ["specum", "speckit"])
+def test_the_claim_of_a_session_that_wrote_the_state_is_let_through(
+    project: ProjectFactory, layout: str
+) -> None:
+    found = project(layout)
+    before = found.digest(found.root)
+    assert not is_allowed(ask(found, "ralphloop done 1.1"))
+    assert found.digest(found.root) == before
+    found.write_by_tool()
+    assert not is_allowed(ask(found, "ralphloop done 1.1", session_id=OTHER))
+    assert not is_allowed(ask(found, "touch a; ralphloop done 1.1"))
+    assert found.runs() == []
+    assert is_allowed(ask(found, "ralphloop done 1.1"))
+    assert found.loop()["owner"] == found.session
+    assert found.turn().blocks

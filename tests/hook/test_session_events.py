@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from hook.harness import OTHER, OWNER, LoopProject, task_id
-from hook.lines import compact_line, error_line
+from hook.lines import cap_line, compact_line, error_line
 
 
 @pytest.mark.parametrize("reason", ["clear", "prompt_input_exit", "other"])
@@ -77,15 +77,44 @@ def test_after_a_compaction_a_paused_loop_says_nothing(features: LoopProject) ->
     assert features.send("SessionStart", source="compact").silent
 
 
+def test_a_session_that_the_clients_cap_ended_is_capped(armed: LoopProject) -> None:
+    """A print run sends no further message that could tell it (facts 20, 25)."""
+    armed.turn()
+    armed.add_lines(cap_line())
+    armed.send("SessionEnd", reason="other")
+    assert (armed.loop()["state"], armed.loop()["outcome"]) == ("ended", "capped")
+    assert "blocked the turn from ending" in armed.loop()["detail"]
+
+
 def test_clear_begins_a_session_that_does_not_own_the_paused_loop(features: LoopProject) -> None:
     features.turn()
     features.send("SessionEnd", reason="clear")
     features.session = OTHER
     features.new_prompt()
-    assert features.send("SessionStart", source="clear").silent
+    features.send("SessionStart", source="clear")
     before = features.digest(features.root)
     assert features.stop().silent
     assert features.digest(features.root) == before
+
+
+def test_the_session_after_a_clear_is_told_once_what_became_of_the_loop(armed: LoopProject) -> None:
+    armed.turn()
+    armed.send("SessionEnd", reason="clear")
+    armed.session = OTHER
+    assert armed.send("SessionStart", source="startup").silent
+    told = armed.send("SessionStart", source="clear").message
+    assert "paused by /clear" in told
+    assert f"resume {armed.folder.name} --adopt`" in told
+    assert armed.send("SessionStart", source="clear").silent
+
+
+def test_a_session_after_a_clear_hears_nothing_of_loops_that_rest_for_another_reason(
+    features: LoopProject,
+) -> None:
+    features.turn()
+    features.send("SessionEnd", reason="other")
+    features.session = OTHER
+    assert features.send("SessionStart", source="clear").silent
 
 
 def test_a_stop_failure_by_rate_limit_pauses_until_the_next_stop(features: LoopProject) -> None:

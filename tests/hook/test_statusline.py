@@ -219,6 +219,11 @@ def test_a_waiting_loop_says_so(features: LoopProject) -> None:
     assert bare(features)[1:3] == ["waiting", "0/3 done"]
 
 
+def test_a_loop_that_waits_for_plan_mode_says_so(features: LoopProject) -> None:
+    features.turn(permission_mode="plan")
+    assert bare(features)[1:3] == ["waits for plan mode to end", "0/3 done"]
+
+
 def test_a_question_names_its_task(project: ProjectFactory) -> None:
     found = listed(project, feature("F1", needs_human="which key?"))
     found.turn()
@@ -351,9 +356,7 @@ def test_a_lost_state_is_told(features: LoopProject) -> None:
 
 
 @pytest.mark.parametrize("layout", SEQUENTIAL)
-def test_a_spec_whose_plugin_is_off_or_that_nothing_points_at_shows_nothing(
-    project: ProjectFactory, layout: str
-) -> None:
+def test_a_spec_whose_plugin_is_off_shows_nothing(project: ProjectFactory, layout: str) -> None:
     found = project(layout)
     found.arm()
     assert shown(found) != ""
@@ -361,4 +364,6 @@ def test_a_spec_whose_plugin_is_off_or_that_nothing_points_at_shows_nothing(
     assert shown(found) == ""
     (found.root / SETTINGS[layout]).unlink()
     (found.root / POINTERS[layout]).write_text("other\n")
+    assert shown(found) != "", "its loop goes on"
+    found.write({SETTINGS[layout]: "---\nenabled: false\n---\n"})
     assert shown(found) == ""

@@ -223,7 +223,7 @@ def test_a_project_cannot_switch_the_webhook_on(place: Place) -> None:
         ("wake", "off", False),
         ("max_time", "4h", 14400.0),
         ("max_time", "90", 90.0),
-        ("permission_mode", "plan", "plan"),
+        ("permission_mode", "default", "default"),
     ],
 )
 def test_variables_are_read_as_text(place: Place, name: str, text: str, value: object) -> None:
@@ -234,6 +234,14 @@ def test_variables_are_read_as_text(place: Place, name: str, text: str, value: o
 
 def test_an_empty_variable_sets_nothing(place: Place) -> None:
     assert place.of("max_cost", RALPHLOOP_MAX_COST="") == (None, "default")
+
+
+def test_plan_mode_is_refused_with_a_reason(place: Place) -> None:
+    """In it the agent may change nothing (client 2.1.325): a run would only wait."""
+    place.user.write_text('permission_mode = "plan"\n')
+    told = place.refused()
+    assert "no task can be done in plan mode" in told
+    assert "acceptEdits" in told
 
 
 @pytest.mark.parametrize(("name", "text"), [("commit", "maybe"), ("notify", "mail"), ("max_cost", "-1")])

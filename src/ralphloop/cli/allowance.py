@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable
 from typing import TypeVar
 
-from ralphloop.config import value
+from ralphloop.config import PERMISSION_MODES, value
 
 T = TypeVar("T")
 
@@ -30,6 +30,7 @@ tokens = _option(value.tokens)
 dollars = _option(value.dollars)
 batch = _option(value.batch)
 percent = _option(value.percent)
+permission_mode = _option(value.permission_mode(*PERMISSION_MODES))
 
 # option, the limit it sets, how it is read, what --help says
 OPTIONS: tuple[tuple[str, str, str, Callable[[str], float], str], ...] = (

@@ -28,7 +28,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--permission-mode",
         metavar="MODE",
-        choices=config.PERMISSION_MODES,
+        type=allowance.permission_mode,
         help="what the agent may do unasked (default: acceptEdits)",
     )
     parser.add_argument("--agent", choices=config.AGENTS, help="which client (default: claude)")

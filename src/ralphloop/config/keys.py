@@ -14,6 +14,7 @@ from ralphloop.config.value import (
     margin_s,
     one_of,
     percent,
+    permission_mode,
     some_of,
     switch,
     text,
@@ -24,7 +25,7 @@ from ralphloop.config.value import (
 )
 
 AGENTS = NAMES
-PERMISSION_MODES = ("acceptEdits", "auto", "bypassPermissions", "default", "dontAsk", "plan")
+PERMISSION_MODES = ("acceptEdits", "auto", "bypassPermissions", "default", "dontAsk")
 CONTINUATIONS = ("block", "context")
 DESKTOP, BELL, WEBHOOK = CHANNELS = ("desktop", "bell", "webhook")
 END, PERSON = OCCASIONS = ("end", "person")
@@ -43,7 +44,10 @@ KEYS: dict[str, Key] = {
     "model": Key(text, None, "the model, where neither the task nor the list names one"),
     "fallback_model": Key(text, None, "the model while that one is overloaded"),
     "permission_mode": Key(
-        one_of(*PERMISSION_MODES), "acceptEdits", "what the agent of `run` may do unasked", by_project=False
+        permission_mode(*PERMISSION_MODES),
+        "acceptEdits",
+        "what the agent of `run` may do unasked",
+        by_project=False,
     ),
     "agent": Key(one_of(*AGENTS), AGENTS[0], "the client that `run` starts"),
     "idle_timeout": Key(time_s, 1200.0, "a session of `run` that is silent for so long is ended"),

@@ -136,6 +136,20 @@ def one_of(*names: str) -> Callable[[Any], str]:
     return read
 
 
+def permission_mode(*names: str) -> Callable[[Any], str]:
+    """One of the client's modes in which work can be done."""
+    known = one_of(*names)
+
+    def read(value: Any) -> str:
+        if value == "plan":
+            raise ValueError(
+                f"no task can be done in plan mode, in which the agent changes nothing: take {names[0]}"
+            )
+        return known(value)
+
+    return read
+
+
 def some_of(*names: str) -> Callable[[Any], tuple[str, ...]]:
     def read(value: Any) -> tuple[str, ...]:
         if not isinstance(value, (list, tuple)):

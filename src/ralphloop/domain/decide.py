@@ -26,6 +26,7 @@ from ralphloop.domain.model import (
     NEEDS_APPROVAL,
     NEEDS_INPUT,
     PAUSED,
+    PLAN_MODE,
     RATE_LIMITED,
     SELF_RESUMING,
     SPECKIT,
@@ -79,7 +80,26 @@ def _verdict(answer: Answer) -> str:
 def _before_execution(now: Situation) -> Optional[Answer]:
     """Nothing to keep going yet, unless quick mode does: see `_quick_phase`."""
     work = now.work
-    return leave(now) if work is not None and work.phase != EXECUTION and not work.quick else None
+    is_early = work is not None and work.phase != EXECUTION
+    return leave(now) if is_early and not (now.known.quick and now.pointed_at) else None
+
+
+def _plan_mode(now: Situation) -> Optional[Answer]:
+    """The agent may change nothing there, so the loop waits; that is said once per prompt."""
+    loop, event = now.loop, now.event
+    if not event.planning:
+        return None
+    if not loop.live:
+        return leave(now)
+    ended = None if loop.planning else _broken_off(now)
+    if ended is not None:
+        return ended
+    mark = "%s: %s" % (PLAN_MODE, event.prompt)
+    is_told = loop.planning and mark in loop.told
+    loop.told = [*[told for told in loop.told if not told.startswith(PLAN_MODE)], mark]
+    loop.state, loop.outcome, loop.detail = WAITING, None, PLAN_MODE
+    said = prompt.said(loop, PLAN_MODE + ", and goes on then.")
+    return Decision(loop, message="" if is_told else said)
 
 
 def _state_gone(now: Situation) -> Optional[Answer]:
@@ -90,9 +110,10 @@ def _state_gone(now: Situation) -> Optional[Answer]:
         return leave(now)
     if now.work is not None and now.work.complete:
         return _finish(now, "state file removed, every box is checked")
-    if now.backup and not loop.restored:
+    if now.backup and now.pointed_at and not loop.restored:
         return Need(restore=True, once=True)
-    return close(now, ENDED, CANCELLED, "%s is gone" % now.path)
+    what = "is gone" if now.pointed_at else "and its pointer are gone"  # as document 3 cancels by hand
+    return close(now, ENDED, CANCELLED, "%s %s" % (now.path, what))
 
 
 def _paused_or_ended(now: Situation) -> Optional[Answer]:
@@ -118,6 +139,8 @@ def _broken_off(now: Situation) -> Optional[Answer]:
     outcome = turn.broken_off
     if not outcome and loop.pending and event.prompt not in ("", loop.pending) and not event.active:
         outcome = INTERRUPTED
+    if outcome == INTERRUPTED and loop.planning:
+        return None  # a turn of planning was broken off; nothing of the loop was under way
     if not outcome or (loop.outcome in SELF_RESUMING and outcome in (RATE_LIMITED, FAILED)):
         return None
     loop.resume_at = turn.resume_at
@@ -150,28 +173,34 @@ def _person_waits(now: Situation) -> Optional[Answer]:
 def _session_still_works(now: Situation) -> Optional[Answer]:
     running = [kind for kind, _ in now.event.background]
     if "subagent" in running or "workflow" in running:
-        now.loop.state, now.loop.outcome = WAITING, None
+        now.loop.state, now.loop.outcome, now.loop.detail = WAITING, None, ""
         return allow(now)
     idle = not now.turn.tools and now.loop.quiet_replies >= 1
     if (running or now.event.crons) and idle:
-        now.loop.state, now.loop.outcome, now.loop.quiet_replies = WAITING, None, 0
+        now.loop.state, now.loop.outcome, now.loop.detail = WAITING, None, ""
+        now.loop.quiet_replies = 0
         return allow(now)
     return None
 
 
 def _quick_phase(now: Situation) -> Optional[Answer]:
-    """Quick mode goes through the phases before execution without asking, so many times in each."""
+    """Quick mode goes through the phases before execution without asking, and says the same a few times
+    only: fewer than the client's cap."""
     work, loop = now.work, now.loop
     if work is None or work.phase == EXECUTION:
         return None
     phase = prompt.line(work.phase, 40)
-    why = limit.quick_mode_spent(loop, phase, now.limits)
-    if why:
-        return close(now, ENDED, LIMIT, why, message="%s; %s" % (why, now.resume_hint))
-    loop.phase_turns[phase] = loop.phase_turns.get(phase, 0) + 1
+    push = "%s %s" % (phase, "written" if now.written else "to write")
+    outcome, why = limit.quick_mode_spent(loop, push, now.limits, cap=now.cap)
+    if outcome:
+        why += " in the %s phase" % phase if outcome == STALLED else ""
+        again = "`%s resume` goes on." % now.words.command
+        return close(now, ENDED, outcome, why, message="%s: %s. %s" % (outcome, why, again))
+    loop.phase_turns[push] = loop.phase_turns.get(push, 0) + 1
     run(loop)
     message = "%s quick mode | %s phase" % (prompt.PREFIX[loop.layout], phase)
-    return Decision(loop, blocks=True, reason=prompt.phase(loop, work), message=message)
+    reason = prompt.phase(loop, work, written=now.written, words=now.words)
+    return Decision(loop, blocks=True, reason=reason, message=message)
 
 
 def _corrupt(now: Situation) -> Optional[Answer]:
@@ -285,10 +314,10 @@ def _limits(now: Situation) -> Optional[Answer]:
         loop.told = [*loop.told, LIMIT]
         run(loop)
         reason = prompt.limit_recovery(loop, work, why=why, words=now.words)
-        return Decision(loop, blocks=True, reason=reason, message=prompt.said(loop, "limit reached: " + why))
+        message, log = prompt.said(loop, "limit reached: " + why), prompt.limit_log(loop, why, open_ids(work))
+        return Decision(loop, blocks=True, reason=reason, message=message, stderr=log)
     if outcome == LIMIT and loop.layout == SPECKIT:
-        text = "[ralph-speckit] limit reached: %s; open: %s" % (why, prompt.line(open_ids(work)))
-        return close(now, ENDED, LIMIT, why, stderr=text)
+        return close(now, ENDED, LIMIT, why, stderr=prompt.limit_log(loop, why, open_ids(work)))
     return _end(now, outcome, why)
 
 
@@ -381,6 +410,7 @@ def _hint(now: Situation, outcome: str) -> str:
 
 RULES: tuple[Rule, ...] = (
     _before_execution,
+    _plan_mode,
     _state_gone,
     _paused_or_ended,
     _broken_off,

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 NEAR_EMPTY = 20  # characters; "Holding." and the like (field reports 29, 30)
 CLIENT_CAP = 8  # plain replies in a row after which Claude Code ends the turn itself
-PHASE_TURNS = 15  # continuations of one phase before execution in quick mode
-PHASES = 4  # research, requirements, design, tasks
+PUSHES = 3  # of quick mode with the same words
+QUICK_TURNS = 60  # of quick mode before execution
 WARN_AT = 0.8  # of a limit
 MARK_PRIME = 2**64 - 59  # no power of 256 is 1 before long: bytes that change places change the remainder
 
@@ -67,7 +67,7 @@ def iteration_limit(total: int, explicit: Iterable[Optional[int]] = ()) -> int:
 
 def tick(loop: LoopState, now: float) -> None:
     """Count running time since the last look; a clock that runs backwards takes nothing back."""
-    if loop.seen_at and loop.state not in (PAUSED, ARMED):
+    if loop.seen_at and loop.state not in (PAUSED, ARMED) and not loop.planning:
         loop.elapsed_s += max(0.0, now - loop.seen_at)
     loop.seen_at = now
 
@@ -195,16 +195,17 @@ def note_denials(loop: LoopState, turn: Turn, limits: Limits) -> tuple[str, str]
     return "", ""
 
 
-def quick_mode_spent(loop: LoopState, phase: str, limits: Limits) -> str:
-    """Why quick mode may not go on in this phase, or nothing. The phases are four: names that keep
-    changing do not add up to more."""
-    if loop.phase_turns.get(phase, 0) >= PHASE_TURNS:
-        return "quick mode went on %d times in the %s phase" % (PHASE_TURNS, phase)
-    if sum(loop.phase_turns.values()) >= PHASES * PHASE_TURNS:
-        return "quick mode went on %d times before execution" % (PHASES * PHASE_TURNS)
+def quick_mode_spent(loop: LoopState, push: str, limits: Limits, *, cap: int = CLIENT_CAP) -> tuple[str, str]:
+    """The outcome that ends quick mode before it says this once more, and why, or two empty texts. Phases
+    whose names keep changing do not add up to more than all of them may have."""
+    most = max(1, min(PUSHES, cap - 1)) if cap > 0 else PUSHES
+    if loop.phase_turns.get(push, 0) >= most:
+        return STALLED, "quick mode said the same %d times" % most
+    if sum(loop.phase_turns.values()) >= QUICK_TURNS:
+        return LIMIT, "quick mode went on %d times before execution" % QUICK_TURNS
     if loop.elapsed_s >= limits.time_s:
-        return "%s of running time used" % duration(loop.elapsed_s)
-    return ""
+        return LIMIT, "%s of running time used" % duration(loop.elapsed_s)
+    return "", ""
 
 
 def attempts_allowed(limits: Limits, work: Worklist) -> int:

@@ -37,7 +37,15 @@ CLOSED = (GIVEN, UNVERIFIED, PROVEN, VOUCHED)
 
 TRANSCRIPTS_KEPT = 10  # that a state names; older ones of a supervisor's are in the journal
 
+# the phases of a spec before its tasks are worked on, each with the document that it writes
+PHASES = {
+    FEATURES: {},
+    SPECUM: {"research": "research.md", "requirements": "requirements.md", "design": "design.md",
+             "tasks": "tasks.md"},
+    SPECKIT: {"specify": "spec.md", "plan": "plan.md", "tasks": "tasks.md"},
+}  # fmt: skip
 EXECUTION = "execution"  # the phase in which tasks are worked on; a spec has others before it
+SET_BACK = "said in mid-execution that the phase is"  # how the fault of a list begins whose phase was moved
 GONE = "gone"  # what is wrong with a list whose file is not there
 
 UNLIMITED = 10**9  # iterations without an end, for who asked for that
@@ -46,6 +54,9 @@ UNLIMITED = 10**9  # iterations without an end, for who asked for that
 DENIED = "the client denied"
 # and of one that an expired login or a wrong key has ended
 LOGIN = "the login was refused"
+
+# the detail of a loop that waits for the client's plan mode to end
+PLAN_MODE = "waits for plan mode to end"
 
 # whose checks a decision needs first
 CLAIMS, FINAL_RUN = "claims", "final"
@@ -201,7 +212,9 @@ class Limits:
 class StopEvent:
     """One Stop event, whatever client sent it."""
 
-    __slots__ = ("active", "background", "crons", "cwd", "prompt", "reply", "session", "transcript")
+    __slots__ = (
+        "active", "background", "crons", "cwd", "planning", "prompt", "reply", "session", "transcript",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -214,6 +227,7 @@ class StopEvent:
         reply: Optional[str] = None,
         background: Iterable[tuple[str, str]] = (),
         crons: int = 0,
+        planning: bool = False,
     ) -> None:
         self.session = session
         self.cwd = cwd
@@ -224,6 +238,8 @@ class StopEvent:
         # (type, description) of what still runs
         self.background = tuple(background)
         self.crons = crons
+        # whether the client is in plan mode, in which the agent may change nothing
+        self.planning = planning
 
 
 def is_older(stamp: str, since: str) -> bool:
@@ -365,6 +381,10 @@ class LoopState:
     @property
     def live(self) -> bool:
         return self.state in (RUNNING, WAITING, ARMED)
+
+    @property
+    def planning(self) -> bool:
+        return self.state == WAITING and self.detail == PLAN_MODE
 
 
 def _fits(value: Any, default: Any, name: str) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ralphloop.domain.model import FEATURES, PLUGINS, SPECUM, UNLIMITED
+from ralphloop.domain.model import EXECUTION, FEATURES, PHASES, PLUGINS, SPECUM, UNLIMITED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ CARRY_MAX = 3_000
 LINE_MAX = 300
 ID_MAX = 200  # a longer id is no word for a command line
 
+CORRUPT = "Corrupt state file: "  # words that public suites look for, as "Maximum global iterations" is
 PREFIX = {"specum": "Ralph-specum", "speckit": "Ralph-speckit"}
 
 
@@ -56,6 +57,11 @@ class Words:
     def go_on(self) -> str:
         """What the person does after they have answered."""
         return "`%s`" % self.how("resume") if self.run else "send any message"
+
+    def beside(self, name: str) -> str:
+        """Another file in the folder of the notes."""
+        folder, slash, _ = self.notes_path.rpartition("/")
+        return folder + slash + name
 
     def how(self, verb: str) -> str:
         """How the person does it: typed in the client where a plugin is at work, else in a terminal."""
@@ -191,6 +197,8 @@ def _task(item: Item, room: int, words: Words) -> str:
 def _how(items: list[Item], words: Words, layout: str) -> str:
     """The same few rules every time, because a compaction may have dropped the first prompt."""
     steps = ["Do this and nothing beyond it." if len(items) == 1 else "Do these and nothing beyond them."]
+    if layout != FEATURES:
+        steps[0] += _delegation(items, words)
     checks = [command for item in items for command in item.verify]
     if checks:
         steps.append("It must pass: %s." % cut("; ".join("`%s`" % line(c) for c in checks), 1500))
@@ -214,12 +222,22 @@ def _how(items: list[Item], words: Words, layout: str) -> str:
         )
     else:
         steps.append("Commit%s." % (" and " + note if note else ""))
+    if layout != FEATURES:
+        steps.append("There is nothing to announce at the end: ALL_TASKS_COMPLETE is not needed.")
     ask = "`%s ask %s 'TEXT'`" % (words.command, ids[0] if ids else "ID")
     steps.append(
         "If something is unclear, decide, note the assumption and go on; what only the person can settle "
         "goes through %s. A question in your reply does not stop the loop." % ask
     )
     return "\n".join("- " + step for step in steps)
+
+
+def _delegation(items: list[Item], words: Words) -> str:
+    """Who does the work: after a compaction a coordinator may have forgotten that it has agents."""
+    agent = "qa-engineer" if all("VERIFY" in item.marks for item in items) else "spec-executor"
+    agent = "`%s:%s`" % (words.plugin, agent) if words.plugin else "`%s`, if there is one," % agent
+    given = "it to the agent" if len(items) == 1 else "each to an agent"
+    return " Hand %s %s and look at what it did." % (given, agent)
 
 
 def _argument(task_id: str) -> str:
@@ -242,32 +260,60 @@ def doubt(loop: LoopState, words: Words) -> str:
     )
 
 
-def phase(loop: LoopState, work: Worklist) -> str:
-    return (
-        "Quick mode is on for %s: do not stop yet. Go on with the %s phase, without questions, "
-        "then with the phases after it up to execution." % (loop.name, line(work.phase, 40))
+def phase(loop: LoopState, work: Worklist, *, written: bool, words: Words) -> str:
+    """What quick mode wants now: the phase's document, or the command that begins the next phase."""
+    name = line(work.phase, 40)
+    head = "Quick mode is on for %s: do not stop yet. " % loop.name
+    phases = [*PHASES[loop.layout]]
+    if name not in phases:
+        known = ", ".join([*phases, EXECUTION])
+        wrong = "The phase %s in its state is none of %s" % (name or "(none)", known)
+        return "%s%s: set it to the one that the spec has reached, then go on." % (head, wrong)
+    action = [*phases, "implement"][phases.index(name) + 1]
+    run = "`%s %s %s` (`/%s:%s`)" % (words.command, loop.layout, action, PLUGINS[loop.layout], action)
+    document = words.beside(PHASES[loop.layout][name])
+    if written:
+        return head + (
+            "%s exists, so the %s phase is written. Run %s now: it begins what comes next; then go on like "
+            "this up to execution." % (document, name, run)
+        )
+    return head + (
+        "%s of the %s phase is not written: write it, without questions. Then run %s, which begins what "
+        "comes next, and go on like this up to execution." % (document, name, run)
     )
 
 
 def recovery(loop: LoopState, *, path: str, problem: str, words: Words) -> str:
     """What the agent may do about a file that cannot be read."""
     return (
-        "ERROR: %s of %s cannot be used: %s\n\n"
+        "ERROR: %s%s of %s cannot be used: %s\n\n"
         "Recovery options:\n"
         "1. Repair %s so that it is valid again (tasks that are done stay marked as done).\n"
         "2. Or let the person end this loop: `%s cancel`.\n"
         "Do nothing else until one of them is done. The loop does not ask a second time."
-        % (path.rsplit("/", 1)[-1], loop.name, line(problem), path, words.command)
-    )
+        % ("" if loop.layout == FEATURES else CORRUPT, path.rsplit("/", 1)[-1], loop.name, line(problem),
+           path, words.command)
+    )  # fmt: skip
+
+
+def reached(why: str) -> str:
+    """How a spec's limit is told."""
+    is_turns = why.startswith("iteration ")
+    return "Maximum global iterations reached (%s)" % why if is_turns else "limit reached: " + why
+
+
+def limit_log(loop: LoopState, why: str, ids: str) -> str:
+    """The line about it on stderr."""
+    return "[%s] %s; open: %s" % (PLUGINS[loop.layout], reached(why), line(ids))
 
 
 def limit_recovery(loop: LoopState, work: Worklist, *, why: str, words: Words) -> str:
     return (
-        "ERROR: the loop over %s reached its limit (%s) with %d tasks open: %s.\n\n"
+        "ERROR: %s. The loop over %s is at its limit with %d tasks open: %s.\n\n"
         "Recovery options:\n"
         "1. Write down in %s what is done, what failed and what the next step would be, then stop.\n"
         "2. The person can go on with `%s --max-%siterations N`.\n"
         "Start no further task. The loop does not ask a second time."
-        % (loop.name, why, work.open_total, line(", ".join(work.open_ids)),
+        % (reached(why), loop.name, work.open_total, line(", ".join(work.open_ids)),
            words.notes_path or ".progress.md", words.how("resume"), "global-" if words.plugin else "")
     )  # fmt: skip

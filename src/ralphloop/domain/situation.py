@@ -22,7 +22,8 @@ class Situation:
 
     __slots__ = (
         "backup", "cap", "claims", "event", "fault", "files", "fullness", "limits", "loop", "notes", "now",
-        "path", "results", "spent", "supervision", "turn", "unapproved", "unchecked", "words", "work",
+        "path", "pointed_at", "results", "spent", "supervision", "turn", "unapproved", "unchecked", "words",
+        "work", "written",
     )  # fmt: skip
 
     def __init__(
@@ -48,6 +49,8 @@ class Situation:
         cap: int = limit.CLIENT_CAP,
         supervision: Optional[Supervision] = None,
         fullness: Optional[float] = None,
+        written: bool = False,
+        pointed_at: bool = True,
     ) -> None:
         self.event = event
         self.loop = loop
@@ -76,6 +79,10 @@ class Situation:
         # the terms under which a supervisor drives the session, and the share of its context that is used
         self.supervision = supervision
         self.fullness = fullness
+        # whether the document of the phase that quick mode is in exists
+        self.written = written
+        # whether a pointer names the spec, so that the plugin's commands are about it
+        self.pointed_at = pointed_at
 
     @property
     def reply(self) -> Optional[str]:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import time
+
 from ralphloop import errors
 from ralphloop import system as os
 from ralphloop.domain.model import FEATURES
 from ralphloop.engine import history, shell
 from ralphloop.engine.find import locate, roots
 from ralphloop.store import arming, ended, files, shelf
+from ralphloop.store.loop import iso
 from ralphloop.store.shelf import Shelf
 from ralphloop.tasklists.registry import own_file
 
@@ -43,10 +46,10 @@ def for_stop(event: StopEvent, call: Call) -> Optional[LoopFiles]:
 
 def waiting(event: StopEvent, call: Call, *, begun: str, asked: str) -> Optional[tuple[Shelf, Record]]:
     """The armed loop that waits for this session: the one whose prompt it got, else the only one, armed
-    before the session began."""
+    before the session began, or released by this very session."""
     found = list(armed(event.cwd, call))
     for here, record in found:
-        if event.session is None or is_prompt(record, asked):
+        if event.session in (None, record.session) or is_prompt(record, asked):
             return here, record
     return found[0] if len(found) == 1 and begun > found[0][1].armed_at else None
 
@@ -66,6 +69,11 @@ def is_prompt(source: Source | Record, asked: str) -> bool:
     return bool(text and text.split() == asked.split())
 
 
+def _is_telling(source: Source, asked: str) -> bool:
+    """Whether it is the list's prompt, and one that nobody types by chance."""
+    return len("".join(asked.split())) >= PROMPT_MIN and is_prompt(source, asked)
+
+
 def sources(cwd: str, call: Call) -> Iterator[Source]:
     """The task lists that files point at, the nearest pointer of each layout only."""
     for name in call.layouts:
@@ -76,24 +84,41 @@ def sources(cwd: str, call: Call) -> Iterator[Source]:
                 break
 
 
+def for_prompt(event: StopEvent, call: Call, *, asked: str) -> Optional[LoopFiles]:
+    """The list that nobody armed and whose own prompt is the first that this session is given."""
+    first = history.opening(event.transcript)[1]
+    if first and first.split() != asked.split():
+        return None
+    for source, here in _free(event, call):
+        if _is_telling(source, asked) and arming.is_due(source):
+            return _arm(source, here, event=event, call=call, since=iso(time.time()))
+    return None
+
+
 def _claim(event: StopEvent, call: Call) -> Optional[LoopFiles]:
-    taken: dict[str, set[str]] = {}  # by root: looked up once for all of its lists
-    awaits = event.session is not None  # and once for all of them the client gets its moment
+    awaits = event.session is not None  # once for all lists the client gets its moment
     past = _Past(event.transcript)
+    for source, here in _free(event, call):
+        if awaits:
+            history.await_reply(event.transcript, event.reply)
+            awaits = False
+        since = _own_since(source, here, event, past)
+        # Last, because it parses the list, however large and whosever it is.
+        if since is not None and arming.is_due(source):
+            return _arm(source, here, event=event, call=call, since=since)
+    return None
+
+
+def _free(event: StopEvent, call: Call) -> Iterator[tuple[Source, Shelf]]:
+    """The lists here that no loop is over."""
+    taken: dict[str, set[str]] = {}  # by root: looked up once for all of its lists
     for source in sources(event.cwd, call):
         here = Shelf(source.root, call.env)
         if source.root not in taken:
             taken[source.root] = {own_file(record) for record in arming.under_way(here)}
         path = own_file(source)
-        free = source.enabled and path not in taken[source.root] and files.signature(path) != ""
-        if free and awaits:
-            history.await_reply(event.transcript, event.reply)
-            awaits = False
-        since = _own_since(source, here, event, past) if free else None
-        # Last, because it parses the list, however large and whosever it is.
-        if since is not None and arming.is_due(source):
-            return _arm(source, here, event=event, call=call, since=since)
-    return None
+        if source.enabled and path not in taken[source.root] and files.signature(path) != "":
+            yield source, here
 
 
 def _arm(source: Source, here: Shelf, *, event: StopEvent, call: Call, since: str) -> Optional[LoopFiles]:
@@ -133,8 +158,7 @@ def _own_since(source: Source, here: Shelf, event: StopEvent, past: _Past) -> Op
     if event.session is None:
         return None if ended_at else ""
     begun, asked = past.opening()
-    is_telling = len("".join(asked.split())) >= PROMPT_MIN
-    if begun > ended_at and is_telling and is_prompt(source, asked):
+    if begun > ended_at and _is_telling(source, asked):
         return begun
     for stamp, tool_input in past.tool_calls(os.path.basename(own_file(source))):
         if stamp > ended_at and writes(tool_input, source):

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from typing import Mapping, Optional
 
     from ralphloop.domain.model import StopEvent
+    from ralphloop.store.shelf import Record
     from ralphloop.tasklists.source import Source
 
 
@@ -86,14 +87,34 @@ def owned(event: StopEvent, call: Call) -> Optional[LoopFiles]:
     return loop if loop is not None and call.serves(loop) else None
 
 
+def pointed_at(record: Record, env: Mapping[str, str]) -> tuple[bool, bool]:
+    """Whether a pointer names the spec of a loop, and whether the settings of its plugin leave it on."""
+    if record.layout == FEATURES:
+        return True, True
+    found = _lists(record.layout, record.root, env)
+    for source in found:
+        if own_file(source) == own_file(record):
+            return True, source.enabled
+    if found:
+        return False, found[0].enabled
+    from ralphloop.tasklists import frontmatter
+
+    path = os.path.join(record.root, getattr(layout_of(record.layout), "SETTINGS", ""))
+    text = None if files.leads_out(path, record.root) else files.read_quietly(path)
+    return False, not frontmatter.is_off(frontmatter.parse(text or ""), "enabled")
+
+
 def locate(name: str, root: str, env: Mapping[str, str]) -> list[Source]:
     """The lists of one layout at one place, without those whose files lead out of the project."""
+    free = name == FEATURES and bool(env.get("RALPH_LOOP_DIR"))
+    found = _lists(name, root, env)
+    return [source for source in found if free or files.inside(own_file(source), root)]
 
+
+def _lists(name: str, root: str, env: Mapping[str, str]) -> list[Source]:
     def read(path: str) -> Optional[str]:
         """Pointers and settings, too, say nothing if a link leads to them."""
         text = files.read_quietly(path)
         return None if text is None or files.leads_out(path, root) else text
 
-    found = layout_of(name).locate(root, env=env, read=read, names=files.names)
-    free = name == FEATURES and bool(env.get("RALPH_LOOP_DIR"))
-    return [source for source in found if free or files.inside(own_file(source), root)]
+    return layout_of(name).locate(root, env=env, read=read, names=files.names)

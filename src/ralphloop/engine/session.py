@@ -5,7 +5,17 @@ from __future__ import annotations
 import time
 
 from ralphloop.domain import prompt
-from ralphloop.domain.model import APPROVE, ENDED, EXECUTION, FAILED, INTERRUPTED, RATE_LIMITED
+from ralphloop.domain.model import (
+    APPROVE,
+    CAPPED,
+    ENDED,
+    EXECUTION,
+    FAILED,
+    FEATURES,
+    INTERRUPTED,
+    PLUGINS,
+    RATE_LIMITED,
+)
 from ralphloop.engine import claim, find, history, transcript
 from ralphloop.engine.announce import announce
 from ralphloop.engine.reset import instant
@@ -22,8 +32,10 @@ if TYPE_CHECKING:
     from ralphloop.domain.model import LoopState, StopEvent
 
 # how a session begins
-BEGINNINGS, COMPACT, RESUME = ("startup", "clear"), "compact", "resume"
+CLEAR, COMPACT, RESUME = "clear", "compact", "resume"
+BEGINNINGS = ("startup", CLEAR)
 NOW = "9"  # later than whatever is armed already, also where the clock was put back since
+ENDED_BY = "the session ended (%s)"
 RUN = "RALPHLOOP_RUN"  # set for sessions whose prompt a supervisor sends
 
 
@@ -31,7 +43,8 @@ def begins(event: StopEvent, call: find.Call, *, source: str) -> str:
     """A session begins, in one of several ways: what to tell the person, or after a compaction the agent."""
     mine = find.held(event, call)
     if mine is None:
-        return _bind(event, call, begun=NOW) if source in BEGINNINGS else ""
+        told = _bind(event, call, begun=NOW) if source in BEGINNINGS else ""
+        return told or (_after_clear(event, call) if source == CLEAR else "")
     state = mine.load()
     if state is None or not call.serves(mine) or not _speaks(state, call):
         return ""
@@ -49,6 +62,8 @@ def _speaks(state: LoopState, call: find.Call) -> bool:
 def _bind(event: StopEvent, call: find.Call, *, begun: str, asked: str = "") -> str:
     found = claim.waiting(event, call, begun=begun, asked=asked)
     loop = arming.bind(found[1], found[0], session=event.session or "") if found else None
+    if found is None and asked:
+        loop = claim.for_prompt(event, call, asked=asked)
     if loop is not None:
         told = "ralphloop %s: this session now owns the loop." % loop.record.name
         waits = (
@@ -62,6 +77,28 @@ def _bind(event: StopEvent, call: find.Call, *, begun: str, asked: str = "") -> 
         told = "ralphloop: several loops wait for a session (%s); the one whose prompt you send is bound."
         return told % ", ".join(names)
     return ""
+
+
+def _after_clear(event: StopEvent, call: find.Call) -> str:
+    """A loop does not follow its session through /clear: say once what became of it, and how to go on."""
+    for loop in _loops(event, call):
+        if not call.serves(loop) or not _is_cleared(loop.load()):
+            continue
+        with loop.lock():
+            state = loop.load()
+            if state is None or not _is_cleared(state):
+                continue
+            state.told = [*state.told, CLEAR]
+            loop.save(state)
+        words = words_for(loop, event.cwd, call.env)
+        how = words.how("resume") if words.plugin == PLUGINS[FEATURES] else words.command + " resume"
+        return prompt.said(state, "paused by /clear. `%s %s --adopt` goes on in this session." % (
+            how, prompt.shell_word(loop.record.name)))  # fmt: skip
+    return ""
+
+
+def _is_cleared(state: Optional[LoopState]) -> bool:
+    return state is not None and state.detail == ENDED_BY % CLEAR and CLEAR not in state.told
 
 
 def _put_task_back(loop: LoopFiles, state: LoopState, event: StopEvent, call: find.Call) -> str:
@@ -96,18 +133,29 @@ def ends(event: StopEvent, call: find.Call, *, reason: str) -> None:
         if state is not None and state.wake:  # the client would wake whatever session it has then
             state.wake = ""
             loop.save(state)
-        if state is not None and state.live:
-            outcome, detail, state.resume_at = _last_words(state, event)
-            arming.pause(loop, state, outcome=outcome, detail=detail or "the session ended (%s)" % reason)
-            loop.journal("session_end", session=event.session, reason=reason, outcome=outcome)
+        if state is None or not state.live:
+            return
+        if state.planning and reason != CLEAR and not call.is_attended:
+            arming.release(loop)
+        else:
+            _rest(loop, state, event, reason=reason)
+        loop.journal("session_end", session=event.session, reason=reason, outcome=state.outcome)
 
 
-def _last_words(state: LoopState, event: StopEvent) -> tuple[str, str, Optional[float]]:
-    """How the session's last turn ended; in print mode the client may exit before StopFailure runs."""
+def _rest(loop: LoopFiles, state: LoopState, event: StopEvent, *, reason: str) -> None:
+    """As the session's last turn ended: in print mode the client may exit before StopFailure runs, and
+    nobody sends it another message after its cap."""
     turn = transcript.read_turn(event.transcript, start=state.transcript_end, since=state.since)
-    if turn.broken_off == RATE_LIMITED:
-        return RATE_LIMITED, turn.detail, turn.resume_at
-    return INTERRUPTED, turn.detail if turn.broken_off == FAILED else "", None
+    if turn.broken_off == CAPPED:
+        state.state, state.outcome, state.detail = ENDED, CAPPED, turn.detail
+        loop.rest(state)
+    elif turn.broken_off == RATE_LIMITED:
+        state.resume_at = turn.resume_at
+        arming.pause(loop, state, outcome=RATE_LIMITED, detail=turn.detail)
+    else:
+        said = turn.detail if turn.broken_off == FAILED else ""
+        state.resume_at = None
+        arming.pause(loop, state, outcome=INTERRUPTED, detail=said or ENDED_BY % reason)
 
 
 def asked(event: StopEvent, call: find.Call, *, typed: str) -> str:
@@ -133,7 +181,7 @@ def _after_interrupt(loop: LoopFiles, typed: str, event: StopEvent, call: find.C
         if state is None or not state.live or not _speaks(state, call):
             return ""
         turn = transcript.read_turn(event.transcript, start=state.transcript_end, since=state.since)
-        if turn.broken_off != INTERRUPTED:
+        if turn.broken_off != INTERRUPTED or state.planning:
             return ""
         state.transcript_end, state.pending = turn.end, ""
         arming.pause(loop, state, outcome=INTERRUPTED, detail="interrupted by the person")

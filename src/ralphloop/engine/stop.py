@@ -11,14 +11,17 @@ from ralphloop.domain.model import (
     ARMED,
     COMPLETE,
     ENDED,
+    EXECUTION,
     FEATURES,
+    PLUGINS,
     RUNNING,
+    SET_BACK,
     STALLED,
     status_word,
 )
 from ralphloop.domain.situation import Situation
 from ralphloop.engine import find, transcript
-from ralphloop.engine.words import client_cap, words_for
+from ralphloop.engine.words import client_cap, command, words_for
 from ralphloop.store import tasks
 from ralphloop.store.loop import CANCEL, iso, obey
 from ralphloop.tasklists.registry import own_file
@@ -44,6 +47,7 @@ if TYPE_CHECKING:
 
 
 DISK = (5, 13, 27, 28, 30, 122)  # errors of the disk itself: EIO, EACCES, EFBIG, ENOSPC, EROFS, EDQUOT
+POINTER = "pointer"  # that it moved was told
 LAG_S = 0.6  # the client may write the end of a turn up to this long after it calls the hook
 
 
@@ -115,6 +119,8 @@ class Stop:
         self._settled = True
         self._waited = False
         self._restored = False
+        self._fault = ""
+        self._is_pointed_at = True
         self._spent: Optional[Spent] = None
         self._tried: dict[str, int] = {}  # how often what was set aside
 
@@ -122,12 +128,7 @@ class Stop:
         """Ask the rules, do what they need first, ask again. A need that comes back is one for checks, which
         run without the lock: then this is asked once more. None if this stop is not ours to answer."""
         state = self.loop.load()
-        if (
-            state is None
-            or not self._is_owners(state)
-            or not self._serves(state)
-            or not self._is_pointed_at()
-        ):
+        if state is None or not self._is_owners(state) or not self._serves(state) or not self._is_enabled():
             return None
         self.before = state.outcome, state.detail
         if state.state == ENDED:
@@ -188,18 +189,23 @@ class Stop:
         state.served = [key, self.call.registration]
         return True
 
-    def _is_pointed_at(self) -> bool:
-        """Whether the loop's files may be used: inside the project, pointed at, and not switched off."""
-        record = self.loop.record
-        if record.layout == FEATURES:
-            return True
-        found = find.locate(record.layout, record.root, self.call.env)
-        named = [source for source in found if own_file(source) == own_file(record)]
-        if not named:
-            self.trace.append(("enabled", "allow, silent: no pointer names this spec any more"))
-        elif not named[0].enabled:
+    def _is_enabled(self) -> bool:
+        """Whether the loop's plugin is not switched off; from now on we know whether a pointer names it."""
+        self._is_pointed_at, enabled = find.pointed_at(self.loop.record, self.call.env)
+        if not enabled:
             self.trace.append(("enabled", "allow, silent: the plugin is disabled in its settings"))
-        return bool(named) and named[0].enabled
+        return enabled
+
+    def _note_pointer(self, state: LoopState, work: Worklist) -> None:
+        """A loop in execution goes on without its pointer, and says so once."""
+        if self._is_pointed_at or work.phase != EXECUTION or not (state.live and work.total):
+            return
+        if POINTER not in state.told:
+            state.told = [*state.told, POINTER]
+            name, plugin = self.loop.record.name, PLUGINS[self.loop.record.layout]
+            told = "The pointer does not name %s any more; the loop goes on with it. The person leaves it "
+            told += "by typing `/%s:switch NAME`, or with `%s pause`."
+            self.notes.append(told % (name, plugin, command(self.call.env)))
 
     def _turn(self, state: LoopState) -> Turn:
         return transcript.read_turn(
@@ -224,6 +230,9 @@ class Stop:
         self.work = reading.work
         self.claims += reading.claimed
         self.notes += reading.notes
+        self._fault = reading.fault
+        if reading.work is not None and not reading.fault:
+            self._note_pointer(state, reading.work)
         return Situation(
             self.event,
             state.copy(),
@@ -245,6 +254,8 @@ class Stop:
             cap=client_cap(self.call.env),
             supervision=self.loop.record.supervision,
             fullness=self._fullness(),
+            pointed_at=self._is_pointed_at,
+            written=reading.work is not None and tasks.is_written(self.loop.record, reading.work),
         )
 
     def _budget(self, state: LoopState) -> Optional[Spent]:
@@ -270,7 +281,12 @@ class Stop:
         """Do what a decision needs first; False if that cannot be done."""
         path = own_file(self.loop.record)
         if need.restore:
-            self.notes.append("%s was damaged or gone; the last good copy is back." % path)
+            what = self._fault if self._fault.startswith(SET_BACK) else "was damaged or gone"
+            told = "%s %s; the last good copy is back." % (path, what)
+            if need.once:
+                ends = "`%s cancel` ends the loop, and so does removing the file again."
+                told += " " + ends % command(self.call.env)
+            self.notes.append(told)
             self._restored = True
             state.restored = state.restored or need.once
             if not self.loop.writes:

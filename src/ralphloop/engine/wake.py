@@ -224,8 +224,9 @@ def _wording(loop: LoopFiles, state: LoopState, *, event: StopEvent, call: Call)
     work: Optional[Worklist] = reading.work
     if work is None:
         return _GOES_ON
-    if work.phase != EXECUTION:
-        return "%s\n\n%s" % (_GOES_ON, prompt.phase(state, work)) if work.quick else _GOES_ON
     words = words_for(loop, event.cwd, call.env)
+    if work.phase != EXECUTION:
+        push = prompt.phase(state, work, written=tasks.is_written(loop.record, work), words=words)
+        return "%s\n\n%s" % (_GOES_ON, push) if work.quick else _GOES_ON
     limit = int(loop.record.limits.iterations)
     return prompt.continuation(state, work, limit=limit, words=words, notes=[_GOES_ON, *reading.notes])

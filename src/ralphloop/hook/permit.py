@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ralphloop import errors
 from ralphloop import system as os
 from ralphloop.engine import find, shell
 from ralphloop.engine.words import own_script
@@ -9,7 +10,10 @@ from ralphloop.hook import wire
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Mapping
+    from typing import Any, Mapping, Optional
+
+    from ralphloop.domain.model import StopEvent
+    from ralphloop.store.loop import LoopFiles
 
 EVENT = "PreToolUse"
 NAME = "ralphloop"
@@ -26,18 +30,35 @@ def respond(payload: Mapping[str, Any], call: find.Call) -> str:
     command = given.get("command") if isinstance(given, dict) else None
     programs = programs_of(command) if isinstance(command, str) else set()
     event = wire.stop_event(payload, cwd=call.cwd)
-    loop = find.owned(event, call) if programs and event.session else None
+    if not programs or not event.session or _are_within(programs, call.env, event.cwd):
+        return ""
     try:
+        loop = _loop(event, call)
         state = loop.load() if loop is not None else None
     except OSError:  # a newer version's
         return ""
     if loop is None or state is None or not state.live:
         return ""
-    if any(
-        is_within(name, call.env, folder) for name in programs for folder in (loop.record.root, event.cwd)
-    ):
+    if _are_within(programs, call.env, loop.record.root):
         return ""
     return wire.allow(EVENT, "a command of the loop that this session owns")
+
+
+def _loop(event: StopEvent, call: find.Call) -> Optional[LoopFiles]:
+    """The session's loop; a list that its next stop would make its own becomes so before its first claim."""
+    mine = find.held(event, call)
+    if mine is not None:
+        return mine if call.serves(mine) else None
+    from ralphloop.engine import claim
+
+    try:
+        return claim.for_stop(event, call)
+    except (OSError, errors.BusyError):
+        return None
+
+
+def _are_within(programs: set[str], env: Mapping[str, str], folder: str) -> bool:
+    return any(is_within(name, env, folder) for name in programs)
 
 
 def programs_of(command: str) -> set[str]:

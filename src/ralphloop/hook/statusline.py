@@ -12,12 +12,12 @@ from ralphloop.domain.model import (
     DENIED,
     ENDED,
     FAILED,
-    FEATURES,
     FINAL,
     LIMIT,
     LOGIN,
     NEEDS_INPUT,
     PAUSED,
+    PLAN_MODE,
     RATE_LIMITED,
     WAITING,
 )
@@ -27,7 +27,6 @@ from ralphloop.hook import wire
 from ralphloop.store import shelf, tasks, waker
 from ralphloop.store.loop import LoopFiles
 from ralphloop.store.shelf import Shelf
-from ralphloop.tasklists.registry import own_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -109,7 +108,7 @@ def _about(loop: LoopFiles, call: find.Call) -> list[str]:
         return [name, "a newer version's; upgrade"]
     if state is None:
         return [name, "its loop.json is lost"]
-    if state.state != ENDED and not _is_pointed_at(loop, call):
+    if state.state != ENDED and not find.pointed_at(loop.record, call.env)[1]:
         return []
     reading = tasks.read_work(loop, state, now=time.time())
     parts = [name, *_standing(loop, state, reading.work)]
@@ -121,22 +120,13 @@ def _about(loop: LoopFiles, call: find.Call) -> list[str]:
     return parts
 
 
-def _is_pointed_at(loop: LoopFiles, call: find.Call) -> bool:
-    """Whether the hook speaks for this loop: not for a spec that no pointer names or whose plugin is off."""
-    record = loop.record
-    if record.layout == FEATURES:
-        return True
-    found = find.locate(record.layout, record.root, call.env)
-    return any(source.enabled and own_file(source) == own_file(record) for source in found)
-
-
 def _standing(loop: LoopFiles, state: LoopState, work: Optional[Worklist]) -> list[str]:
     """What the person must know first: that the loop rests and how it goes on, or what it waits for."""
     approve = _approval(loop, state, work)
     if state.live:
         request = loop.request()
         asked = "a %s holds at the next stop" % request if request else ""
-        waits = WAITING if state.state == WAITING else ""
+        waits = (PLAN_MODE if state.planning else WAITING) if state.state == WAITING else ""
         return [part for part in (asked, waits, approve) if part]
     said = state.outcome or state.state
     if state.state == PAUSED:

@@ -93,6 +93,7 @@ def stop_event(event: Mapping[str, Any], *, cwd: str) -> StopEvent:
         reply=reply if isinstance(reply, str) else None,
         background=_background(event.get("background_tasks")),
         crons=len(crons) if isinstance(crons, list) else 0,
+        planning=event.get("permission_mode") == "plan",
     )
 
 

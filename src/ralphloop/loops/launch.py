@@ -74,7 +74,7 @@ def first_prompt(loop: LoopFiles, place: Place) -> str:
     words = words_for(loop, place.cwd, place.env)
     work = tasks.read_work(loop, state, now=time.time()).work
     if work is not None and work.phase != "execution":
-        return prompt.phase(state, work)
+        return prompt.phase(state, work, written=tasks.is_written(loop.record, work), words=words)
     if work is None or not work.next:
         return f"Look at {words.list_path} and go on with it."
     return prompt.continuation(state, work, limit=int(loop.record.limits.iterations), words=words)

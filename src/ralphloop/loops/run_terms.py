@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from ralphloop.agents import trust
 from ralphloop.agents.registry import client
 from ralphloop.config import AGENTS, PERMISSION_MODES, Config
+from ralphloop.config.value import permission_mode
 from ralphloop.domain import jsontext
 from ralphloop.errors import UserError
 from ralphloop.evidence.tree import main_checkout
@@ -53,9 +54,12 @@ def of(
         settings, place, source=source, loop=loop, cwd=cwd, commits=wish.commit, branch=wish.branch
     )
     terms = _terms(wish, settings, branch=branch)
-    if terms.agent not in AGENTS or terms.permission_mode not in PERMISSION_MODES:
-        what, known = f"{terms.agent}, {terms.permission_mode}", (*AGENTS, *PERMISSION_MODES)
-        raise UserError(f"no such agent or permission mode ({what}); there are: {', '.join(known)}.")
+    if terms.agent not in AGENTS:
+        raise UserError(f"no such agent ({terms.agent}); there are: {', '.join(AGENTS)}.")
+    try:
+        permission_mode(*PERMISSION_MODES)(terms.permission_mode)
+    except ValueError as error:
+        raise UserError(f"the permission mode: {error}.") from None
     must_be_allowed(terms, place.env)
     program = client(terms.agent).PROGRAM
     if program_at(program, place.env) is None:

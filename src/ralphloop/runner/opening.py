@@ -10,7 +10,7 @@ from ralphloop.domain.prompt import Words
 from ralphloop.engine.words import words_for
 from ralphloop.store import files
 from ralphloop.store.loop import LoopFiles
-from ralphloop.store.tasks import Reading
+from ralphloop.store.tasks import Reading, is_written
 
 PROMPT_MAX = 1_000_000
 
@@ -44,6 +44,6 @@ def _task(loop: LoopFiles, state: LoopState, reading: Reading, words: Words) -> 
     if work is None:
         return f"Look at {words.list_path} and go on with it."
     if work.phase != "execution":
-        return prompt.phase(state, work)
+        return prompt.phase(state, work, written=is_written(loop.record, work), words=words)
     limit = int(loop.record.limits.iterations)
     return prompt.continuation(state, work, limit=limit, words=words, notes=reading.notes)

@@ -163,6 +163,7 @@ def _write_down(
         loop.make()
         if parsed is not None and parsed.phase == "execution":
             pins.pin(loop, texts)
+            tasks.keep_begun(loop, texts.get("state"))
         ledger = Ledger()
         if parsed is not None and given:
             name_tasks(parsed, ledger)
@@ -269,6 +270,13 @@ def _take_back(loop: LoopFiles, state: LoopState) -> None:
     if aside:
         state.ledger += 1
         loop.save_ledger(ledger)
+
+
+def release(loop: LoopFiles) -> None:
+    """Let a loop whose session is over wait for the next one that begins, or for the same one again."""
+    loop.record.armed_at = iso(time.time())
+    with loop.shelf.lock():
+        loop.shelf.put(loop.record, shelf.ARMED)
 
 
 def pause(loop: LoopFiles, state: LoopState, *, outcome: str, detail: str) -> None:

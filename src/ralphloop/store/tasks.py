@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 from ralphloop import system as os
+from ralphloop.domain.model import EXECUTION, PHASES, SET_BACK
 from ralphloop.domain.model import GONE as GONE
 from ralphloop.store import files
 from ralphloop.tasklists.registry import TRUTH, own_file
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from ralphloop.tasklists.source import Source
 
 YOUNG_S = 2.0  # a file this fresh may change again within one tick of its clock
+BEGUN = "begun"  # the state with which execution began, beside the last good copies
 EINVAL = 22
 PATIENCE_S = 1.0  # how long a file that does not parse may still be in the middle of a write
 
@@ -90,6 +92,10 @@ def read_work(loop: LoopFiles, state: LoopState, *, now: float) -> Reading:
             return reading
     found = _parse_patiently(loop, reading)
     if found is None:
+        return reading
+    if found[0].phase != EXECUTION and state.live and _has_begun(loop):
+        reading.fault = "%s %r" % (SET_BACK, found[0].phase[:40])
+        reading.content = _content_key(own_file(record))
         return reading
     reading.work = work = _take_in(*found, loop=loop, state=state, reading=reading)
     if settled and state.live and not reading.notes:
@@ -204,8 +210,42 @@ def _keep(loop: LoopFiles, texts: dict[str, Optional[str]]) -> None:
             files.write_text(place, text)
 
 
+def keep_begun(loop: LoopFiles, text: Optional[str]) -> None:
+    """Keep the state with which execution began: until a stop has read it, there is no other good copy."""
+    if text is not None and loop.writes:
+        files.make_folder(loop.kept)
+        files.write_text(os.path.join(loop.kept, BEGUN), text)
+
+
+def _has_begun(loop: LoopFiles) -> bool:
+    """Whether the loop was in execution already; its last good copy says so from now on."""
+    role = TRUTH[loop.record.layout][0]
+    layout, place = layout_of(loop.record.layout), os.path.join(loop.kept, role)
+    for path in (place, os.path.join(loop.kept, BEGUN)):
+        text = files.read_quietly(path)
+        try:
+            has_begun = text is not None and layout.parse({role: text}).phase == EXECUTION
+        except ValueError:
+            continue
+        if has_begun and text is not None:
+            if path != place and loop.writes:
+                files.write_text(place, text)
+            return True
+    return False
+
+
 def has_copy(loop: LoopFiles) -> bool:
     return os.path.exists(os.path.join(loop.kept, TRUTH[loop.record.layout][0]))
+
+
+def is_written(record: Record, work: Worklist) -> bool:
+    """Whether the document of the phase before execution exists; of the tasks, whether there are any."""
+    if work.phase == EXECUTION:
+        return False
+    document = PHASES[record.layout].get(work.phase, "")
+    if document == "tasks.md":
+        return work.total > 0
+    return bool(document) and os.path.isfile(os.path.join(os.path.dirname(own_file(record)), document))
 
 
 def mark(record: Record, places: Iterable[int], *, done: bool) -> bool:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from ralphloop.domain import jsontext
 from ralphloop.domain.model import EXECUTION as EXECUTION
+from ralphloop.domain.model import PHASES, SPECKIT, SPECUM
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Container, Iterable, Mapping, Optional
 
-SPECUM_PHASES = ("research", "requirements", "design", "tasks", EXECUTION)
-SPECKIT_PHASES = ("specify", "plan", "tasks", EXECUTION)
+SPECUM_PHASES = (*PHASES[SPECUM], EXECUTION)
+SPECKIT_PHASES = (*PHASES[SPECKIT], EXECUTION)
 SCHEMA_VERSION = 1
 
 NAME_MAX = 64

@@ -39,6 +39,7 @@ CIRCLE = look(Task("F1", "", depends_on=["F1"]))
 EARLY = look("1", phase="design", sequential=True)
 QUICK = look("1", phase="design", sequential=True, quick=True)
 APPROVAL = look("1", sequential=True, awaiting_approval=True)
+PLANNING = a_stop(planning=True)
 SUBAGENT = a_stop(background=[("subagent", "review")])
 AT_LIMIT = a_loop(iteration=30)
 CLAIM = look(Task("F1", "", done=True, verify=["make"]), "F2")
@@ -58,6 +59,13 @@ WINNERS = [
      {"work": EARLY, "loop": spec(state=ENDED)}, "before_execution"),
     ("a phase before execution beats an interrupt",
      {"work": EARLY, "loop": spec(), "turn": ESC}, "before_execution"),
+    ("a phase before execution beats plan mode",
+     {"work": EARLY, "loop": spec(), "event": PLANNING}, "before_execution"),
+    ("plan mode beats a removed state", {"work": OPEN, "fault": "gone", "event": PLANNING}, "plan_mode"),
+    ("plan mode beats a paused loop",
+     {"work": OPEN, "event": PLANNING, "loop": a_loop(state=PAUSED, outcome=RATE_LIMITED)}, "plan_mode"),
+    ("plan mode beats quick mode", {"work": QUICK, "loop": spec(), "event": PLANNING}, "plan_mode"),
+    ("plan mode beats completion", {"work": DONE, "event": PLANNING}, "plan_mode"),
     ("a removed state beats a paused loop",
      {"work": OPEN, "fault": "gone", "loop": a_loop(state=PAUSED, outcome=INTERRUPTED)}, "state_gone"),
     ("a removed state beats an interrupt", {"work": OPEN, "fault": "gone", "turn": ESC}, "state_gone"),
@@ -126,8 +134,8 @@ def test_the_table_above_is_in_the_order_of_the_rules():
 def test_the_trace_names_each_rule_that_was_asked_and_what_it_said():
     trace: list[tuple[str, str]] = []
     decide(situation(DONE), trace)
-    assert [name for name, _ in trace] == [rule.__name__.lstrip("_") for rule in RULES[:11]]
-    assert [said for _, said in trace] == [""] * 10 + ["allow (complete)"]
+    assert [name for name, _ in trace] == [rule.__name__.lstrip("_") for rule in RULES[:12]]
+    assert [said for _, said in trace] == [""] * 11 + ["allow (complete)"]
 
 
 # What a loop becomes: the state, the outcome, whether the agent is sent on, and whether anything is written.
@@ -162,13 +170,13 @@ ENDS = [
     ("quick phase", {"work": QUICK, "loop": spec()}, RUNNING, None, True, True),
     ("phase", {"work": EARLY, "loop": spec()}, RUNNING, None, False, False),
     ("quick phase of a paused loop", {"work": QUICK, "loop": spec(state=PAUSED)}, PAUSED, None, False, False),
-    ("quick phase, 15 times", {"work": QUICK, "loop": spec(phase_turns={"design": 15})},
-     ENDED, LIMIT, False, True),
+    ("quick phase, 3 times", {"work": QUICK, "loop": spec(phase_turns={"design to write": 3})},
+     ENDED, STALLED, False, True),
     ("quick mode, sixty times in all", {"work": QUICK, "loop": spec(phase_turns={"a": 30, "b": 30})},
      ENDED, LIMIT, False, True),
     ("quick mode, eight hours",
      {"work": QUICK, "loop": spec(elapsed_s=8 * 3600.0)}, ENDED, LIMIT, False, True),
-    ("quick mode in the next phase", {"work": QUICK, "loop": spec(phase_turns={"requirements": 15})},
+    ("quick mode in the next phase", {"work": QUICK, "loop": spec(phase_turns={"requirements to write": 3})},
      RUNNING, None, True, True),
 ]  # fmt: skip
 

@@ -177,10 +177,12 @@ def test_the_iteration_limit_ends_each_layout_in_its_own_voice():
     assert "iteration 15 of 15" in features.message
     speckit = at_limit(SPECKIT)
     assert (speckit.blocks, speckit.message) == (False, "")
-    assert speckit.stderr == "[ralph-speckit] limit reached: iteration 15 of 15; open: 1, 2"
+    reached = "Maximum global iterations reached (iteration 15 of 15)"
+    assert speckit.stderr == f"[ralph-speckit] {reached}; open: 1, 2"
     first = at_limit(SPECUM)
     assert first.blocks
-    assert "reached its limit" in first.reason
+    assert first.reason.startswith("ERROR: Maximum global iterations reached (iteration 15 of 15). ")
+    assert first.stderr == f"[ralph-specum] {reached}; open: 1, 2"
     second = at_limit(SPECUM, told=first.loop.told)
     assert (second.blocks, second.loop.outcome) == (False, LIMIT)
 

@@ -148,14 +148,14 @@ ENDS = [
      {"work": SPEC, "loop": spec(), "spent": cost(task_tokens={"1": 7}), "limits": Limits(task_tokens=7)},
      ENDED, BUDGET, "task 1 used 7 of 7 tokens",
      f"Ralph-specum: budget: task 1 used 7 of 7 tokens; open: 1, 2. {HIGHER}"),
-    ("quick mode", {"work": QUICK, "loop": spec(phase_turns={"design": 15})}, ENDED, LIMIT,
-     "quick mode went on 15 times in the design phase",
-     f"Ralph-specum: quick mode went on 15 times in the design phase; {GO_ON}"),
+    ("quick mode", {"work": QUICK, "loop": spec(phase_turns={"design to write": 3})}, ENDED, STALLED,
+     "quick mode said the same 3 times in the design phase",
+     f"Ralph-specum: stalled: quick mode said the same 3 times in the design phase. {GO_ON}"),
     ("quick mode in all phases", {"work": QUICK, "loop": spec(phase_turns={"a": 30, "b": 30})}, ENDED, LIMIT,
      "quick mode went on 60 times before execution",
-     f"Ralph-specum: quick mode went on 60 times before execution; {GO_ON}"),
+     f"Ralph-specum: limit: quick mode went on 60 times before execution. {GO_ON}"),
     ("quick mode for too long", {"work": QUICK, "loop": spec(elapsed_s=8 * 3600.0)}, ENDED, LIMIT,
-     "8 h 00 min of running time used", f"Ralph-specum: 8 h 00 min of running time used; {GO_ON}"),
+     "8 h 00 min of running time used", f"Ralph-specum: limit: 8 h 00 min of running time used. {GO_ON}"),
     ("corrupt again",
      {"fault": "line 3", "files": "c", "path": "/p/q/tasks.json", "loop": a_loop(told=["c"])},
      PAUSED, CORRUPT, "line 3",
@@ -211,8 +211,20 @@ def test_a_spec_of_speckit_names_its_limit_on_stderr():
     answer = decide(situation(SPEC, loop=spec(SPECKIT, iteration=30)))
     assert (answer.loop.state, answer.loop.outcome) == (ENDED, LIMIT)
     assert answer.loop.detail == "iteration 30 of 30"
-    assert answer.stderr == "[ralph-speckit] limit reached: iteration 30 of 30; open: 1, 2"
+    assert answer.stderr == (
+        "[ralph-speckit] Maximum global iterations reached (iteration 30 of 30); open: 1, 2"
+    )
     assert answer.message == ""
+
+
+def test_another_limit_than_that_of_turns_is_called_what_it_is():
+    spent = {"elapsed_s": 8 * 3600.0}
+    assert decide(situation(SPEC, loop=spec(SPECKIT, **spent))).stderr == (
+        "[ralph-speckit] limit reached: 8 h 00 min of running time used; open: 1, 2"
+    )
+    assert decide(situation(SPEC, loop=spec(**spent))).reason.startswith(
+        "ERROR: limit reached: 8 h 00 min of running time used. The loop over demo is at its limit with 2 "
+    )
 
 
 def test_a_spec_of_specum_is_told_once_what_to_write_down_and_then_ends():
@@ -221,7 +233,8 @@ def test_a_spec_of_specum_is_told_once_what_to_write_down_and_then_ends():
     assert (first.blocks, first.loop.state, first.loop.told) == (True, RUNNING, [LIMIT])
     assert first.message == "Ralph-specum: limit reached: iteration 30 of 30"
     assert first.reason == (
-        "ERROR: the loop over demo reached its limit (iteration 30 of 30) with 2 tasks open: 1, 2.\n\n"
+        "ERROR: Maximum global iterations reached (iteration 30 of 30). The loop over demo is at its limit "
+        "with 2 tasks open: 1, 2.\n\n"
         "Recovery options:\n"
         "1. Write down in progress.txt what is done, what failed and what the next step would be, "
         "then stop.\n"
@@ -249,20 +262,27 @@ def test_a_corrupt_file_is_the_agents_to_repair_once():
 
 
 def test_quick_mode_goes_on_with_its_phase_and_counts_it():
-    loop = spec(phase_turns={"research": 2, "design": 3})
+    loop = spec(phase_turns={"research": 9, "design to write": 2})
     answer = decide(situation(QUICK, loop=loop))
-    assert answer.loop.phase_turns == {"research": 2, "design": 4}
+    assert answer.loop.phase_turns == {"research": 9, "design to write": 3}
     assert answer.message == "Ralph-specum quick mode | design phase"
     assert answer.reason == (
-        "Quick mode is on for demo: do not stop yet. Go on with the design phase, without questions, "
-        "then with the phases after it up to execution."
+        "Quick mode is on for demo: do not stop yet. design.md of the design phase is not written: write it, "
+        "without questions. Then run `ralphloop specum tasks` (`/ralph-specum:tasks`), which begins what "
+        "comes next, and go on like this up to execution."
     )
-    assert decide(situation(QUICK, loop=spec())).loop.phase_turns == {"design": 1}
+    after = decide(situation(QUICK, loop=spec(), written=True))
+    assert after.loop.phase_turns == {"design written": 1}
+    assert after.reason == (
+        "Quick mode is on for demo: do not stop yet. design.md exists, so the design phase is written. "
+        "Run `ralphloop specum tasks` (`/ralph-specum:tasks`) now: it begins what comes next; then go on "
+        "like this up to execution."
+    )
 
 
 def test_the_name_of_a_phase_is_cut():
     work = look("1", phase="p" * 99, sequential=True, quick=True)
-    assert decide(situation(work, loop=spec())).loop.phase_turns == {"p" * 38 + " …": 1}
+    assert decide(situation(work, loop=spec())).loop.phase_turns == {"p" * 38 + " … to write": 1}
 
 
 def test_completion_without_any_work_is_doubted_once():

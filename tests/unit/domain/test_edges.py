@@ -67,18 +67,24 @@ def test_a_budget_says_what_was_used_of_it():
 
 
 @pytest.mark.parametrize(
-    ("turns", "phase", "why"),
+    ("turns", "push", "cap", "outcome"),
     [
-        ({}, "design", ""),
-        ({"design": 14}, "design", ""),
-        ({"design": 15}, "design", "quick mode went on 15 times in the design phase"),
-        ({"design": 15}, "tasks", ""),
-        ({"a": 14, "b": 15, "c": 15, "d": 15}, "e", ""),
-        ({"a": 15, "b": 15, "c": 15, "d": 15}, "e", "quick mode went on 60 times before execution"),
+        ({}, "a", 8, ""),
+        ({"a": 2}, "a", 8, ""),
+        ({"a": 3}, "a", 8, STALLED),
+        ({"a": 3}, "b", 8, ""),
+        ({"a": 1}, "a", 2, STALLED),
+        ({}, "a", 1, ""),
+        ({"a": 1}, "a", 1, STALLED),
+        ({"a": 2}, "a", 0, ""),
+        ({"a": 3}, "a", 0, STALLED),
+        ({"a": 59}, "b", 8, ""),
+        ({"a": 45, "b": 15}, "c", 8, LIMIT),
     ],
 )
-def test_quick_mode_has_fifteen_turns_in_each_of_four_phases(turns, phase, why):
-    assert limits.quick_mode_spent(a_loop(phase_turns=turns), phase, Limits()) == why
+def test_quick_mode_says_the_same_three_times_and_sixty_times_anything(turns, push, cap, outcome):
+    found, why = limits.quick_mode_spent(a_loop(phase_turns=turns), push, Limits(), cap=cap)
+    assert (found, bool(why)) == (outcome, bool(outcome))
 
 
 def test_of_a_reply_its_length_and_a_remainder_are_kept():

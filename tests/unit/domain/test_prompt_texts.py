@@ -53,12 +53,40 @@ def test_a_group_of_a_spec(layout, kind):
         f"Continue {kind}: demo (Task 1/3, Iter 3)\n"
         "These 2 tasks are marked [P]: work on them in parallel.\n\n"
         "1: t1\n\n2: t2\n\n"
-        "- Do these and nothing beyond them.\n"
+        "- Do these and nothing beyond them. Hand each to an agent `spec-executor`, if there is one, and "
+        "look at what it did.\n"
         "- It must pass: `make 1`; `make 2`.\n"
         "- When it is really done, claim it: `ralphloop done 1` or `ralphloop done 2` "
         "(or set its box checked in tasks.json).\n"
-        "- Commit and note what you did in progress.txt.\n" + ASK % "1"
+        "- Commit and note what you did in progress.txt.\n"
+        "- There is nothing to announce at the end: ALL_TASKS_COMPLETE is not needed.\n" + ASK % "1"
     )
+
+
+@pytest.mark.parametrize(("layout", "plugin"), [(SPECUM, "ralph-specum"), (SPECKIT, "ralph-speckit")])
+def test_the_agents_of_a_plugin_are_named_in_full(layout, plugin):
+    words = Words(command="ralphloop", list_path="tasks.md", plugin=plugin)
+    assert f"Hand it to the agent `{plugin}:spec-executor` and look" in reason(
+        "1", words=words, layout=layout
+    )
+    check = Task("1", "t", marks=["VERIFY"])
+    assert f"Hand it to the agent `{plugin}:qa-engineer` and look" in reason(
+        check, words=words, layout=layout
+    )
+    several = reason(check, Task("2", "t", marks=["VERIFY"]), words=words, layout=layout)
+    assert "qa-engineer" in several
+
+
+def test_a_list_of_features_has_no_agents_and_no_word_for_its_end():
+    said = reason("F1")
+    assert "spec-executor" not in said
+    assert "ALL_TASKS_COMPLETE" not in said
+
+
+@pytest.mark.parametrize("layout", [SPECUM, SPECKIT])
+def test_a_corrupt_state_is_called_so_where_public_suites_look_for_it(layout):
+    said = prompt.recovery(a_loop(layout=layout), path="/p/.ralph-state.json", problem="line 3", words=WORDS)
+    assert said.startswith("ERROR: Corrupt state file: .ralph-state.json of demo cannot be used: line 3\n\n")
 
 
 def test_a_check_by_fresh_eyes_has_its_own_rule():
@@ -174,7 +202,8 @@ def test_a_problem_is_told_on_one_line_of_its_room():
 
 def test_a_phase_is_told_in_forty_characters():
     work = look("1", phase="p" * 41)
-    assert f"with the {'p' * 38} … phase" in prompt.phase(a_loop(layout=SPECUM), work)
+    said = prompt.phase(a_loop(layout=SPECUM), work, written=False, words=WORDS)
+    assert f"The phase {'p' * 38} … in its state" in said
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ PLAIN = [
     }),
     (lambda: StopEvent(session=None, cwd="/p"), {
         "session": None, "cwd": "/p", "transcript": "", "prompt": "", "active": False, "reply": None,
-        "background": (), "crons": 0,
+        "background": (), "crons": 0, "planning": False,
     }),
     (Turn, {
         "readable": False, "tools": 0, "denied": (), "worked": frozenset(), "reply": None, "broken_off": "",
@@ -77,7 +77,7 @@ def test_nothing_is_assumed_that_was_not_said(make, values):
         (Need, {"restore": True, "once": True, "checks": "a", "set_aside": "b", "why": "c", "tried": 4}),
         (StopEvent, {
             "session": "s", "cwd": "/p", "transcript": "t", "prompt": "p", "active": True, "reply": "r",
-            "background": (("shell", "x"),), "crons": 3,
+            "background": (("shell", "x"),), "crons": 3, "planning": True,
         }),
         (Turn, {
             "readable": True, "tools": 2, "denied": (("Bash", "r"),), "worked": frozenset(["Read"]),

@@ -7,17 +7,18 @@ import shutil
 import time
 
 from ralphloop.agents.presence import agent_in
-from ralphloop.domain.model import COMPLETE, FINAL
+from ralphloop.domain.model import COMPLETE, FINAL, PAUSED
 from ralphloop.errors import UserError
+from ralphloop.loops.book import locked
 from ralphloop.loops.halt import halt, held_later
 from ralphloop.loops.place import Place, must_not_be_anothers
 from ralphloop.loops.result import Result, Tell, quiet
 from ralphloop.loops.spec import overview, state_file
 from ralphloop.loops.spec.catalogue import Specs
-from ralphloop.loops.spec.kind import Spec
+from ralphloop.loops.spec.kind import IMPLEMENT, Spec
 from ralphloop.loops.spec.state_file import State
 from ralphloop.store import files
-from ralphloop.store.loop import CANCEL, LoopFiles
+from ralphloop.store.loop import CANCEL, PAUSE, LoopFiles
 from ralphloop.store.shelf import Shelf
 from ralphloop.tasklists import spec_phase
 
@@ -128,15 +129,34 @@ def switch(place: Place, specs: Specs, *, name: str) -> Result:
         os.makedirs(os.path.dirname(specs.pointer), exist_ok=True)
         specs.point_at(spec)
         if old is not None:
-            told = left_alone(place, old, specs=specs)
+            told = left_behind(place, old, specs=specs, new=spec)
     return _result(spec, [*told, *overview.tell(place, spec)])
 
 
-def left_alone(place: Place, old: Spec, *, specs: Specs) -> list[str]:
-    """The loop of the spec that was current before stays as it is; the hook serves the current one only."""
+def left_behind(place: Place, old: Spec, *, specs: Specs, new: Spec) -> list[str]:
+    """The loop of the spec that was current before: the person lets it rest by this, an agent does not."""
     loop = state_file.loop_over(old, place)
     if loop is None or not loop.state().live:
         return []
     name = specs.called(old.folder)
     back, end = old.typed("switch", name), old.typed("cancel", name)
-    return [f"! The loop over {old.name} is left alone: it rests until `{back}`; `{end}` ends it."]
+    if agent_in(place.env):
+        leave = new.typed("switch", specs.called(new.folder))
+        return [f"! The loop over {old.name} goes on: only the person leaves it, by typing `{leave}`."]
+    again = f"`{back}`, then `{old.typed(IMPLEMENT)}`, goes on; `{end}` ends it"
+    if not halt(loop, PAUSE, place=place, is_late=lambda state: not state.live):
+        return [held_later(loop, PAUSE), f"{again[0].upper()}{again[1:]}."]
+    _let_go(loop, f"the person switched to {new.name}")
+    return [f"! The loop over {old.name} is paused. {again}."]
+
+
+def _let_go(loop: LoopFiles, why: str) -> None:
+    """Say why it rests; its session may have another loop now, unless a supervisor holds it."""
+    with locked(loop):
+        state = loop.state()
+        if state.state == PAUSED:
+            state.detail = why
+            loop.save(state)
+        if loop.record.supervision is None:
+            with loop.shelf.lock():
+                loop.put_away()

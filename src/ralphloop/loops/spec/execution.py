@@ -16,6 +16,7 @@ from ralphloop.loops.spec.kind import TASKS, Spec
 from ralphloop.loops.spec.state_file import State
 from ralphloop.store import arming, files, pins, shelf
 from ralphloop.store.loop import LoopFiles
+from ralphloop.store.tasks import keep_begun
 from ralphloop.tasklists import boxes, spec_phase
 
 
@@ -133,7 +134,8 @@ def _enter(place: Place, spec: Spec, *, wish: Wish, tasks: list[Task]) -> LoopFi
     """The state and the pins of a loop that may have begun before there were tasks."""
     with state_file.held(spec, place) as loop:
         assert loop is not None, "it goes on"
-        state_file.edit(spec, state_file.load(spec), fields=_fields(spec, wish, tasks=tasks))
+        wrote = state_file.edit(spec, state_file.load(spec), fields=_fields(spec, wish, tasks=tasks))
+        keep_begun(loop, wrote)
         if pins.pinned(loop) is None:
             pins.pin(loop, {"tasks": files.read_text(spec.path(TASKS))})
         loop.record.unapproved = bool(waiting(loop))

@@ -26,7 +26,7 @@ def introduced(
     place: Place, specs: Specs, *, spec: Spec, old: Spec | None, action: str, goal: str
 ) -> list[str]:
     """What is said of a new one: which it takes the place of, its first step, and a goal that is missing."""
-    told = ending.left_alone(place, old, specs=specs) if old is not None else []
+    told = ending.left_behind(place, old, specs=specs, new=spec) if old is not None else []
     told += step.tell(place, spec, action=action)
     missing = "! It has no goal yet: ask the person for it and write it into the notes first."
     return told if goal else [*told, missing]
