@@ -12,7 +12,7 @@ from e2e.cli_project import OTHER, SESSION, Project
 from unit.domain.cases import each
 
 RULES = [
-    "stdin", "subagent", "client", "loop_here", "ownership", "before_execution", "state_gone",
+    "stdin", "subagent", "client", "loop_here", "ownership", "before_execution", "plan_mode", "state_gone",
     "paused_or_ended", "broken_off", "awaiting_approval", "person_waits", "session_still_works",
     "quick_phase",
     "corrupt", "claims", "complete", "nothing_can_run", "limits", "hand_over", "go_on",
