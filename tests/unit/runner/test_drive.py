@@ -44,7 +44,13 @@ def test_an_interrupted_client_may_end_in_its_own_way(stage: Stage, monkeypatch:
     monkeypatch.setattr(drive, "DEAF_S", 0.0)
     agent = stage.python(POLITE)
     wait_for_line(agent, b"ready")
-    watched = Watched(parse=parse, is_cancelled=lambda: False, pause=lambda: None, skip=lambda: False)
+    watched = Watched(
+        parse=parse,
+        is_cancelled=lambda: False,
+        pause=lambda: None,
+        skip=lambda: False,
+        more_time_s=lambda: 0.0,
+    )
     session = Drive(agent, Person(supervisor.INTERRUPT), idle_s=60, time_left_s=60).run(watched)
     assert (session.cut, session.ending.code) == (judge.INTERRUPT, 0)
     assert session.result is not None
