@@ -21,6 +21,7 @@ from typing import Any
 REPOSITORY = Path(__file__).resolve().parent.parent
 KILLS = (
     "tests/e2e/test_run_kills.py",
+    "tests/e2e/test_run_money.py",
     "tests/hook/test_commits_killed.py",
     "tests/hook/test_approval_race.py",
     "tests/faults/test_random_kills.py",

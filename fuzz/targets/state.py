@@ -112,9 +112,9 @@ def _go_on(ground: Ground, damaged: Tree) -> int:
         for kind in (*UNDER_WAY, shelf.ENDED):
             for record in ground.shelf.records(kind):
                 loop = LoopFiles(record, ground.shelf, writes=False)
-                state = loop.load()
+                state = loop.state()
                 view_of(loop).to_json()
-                assert state is None or state.state in ("armed", "running", "waiting", "paused", "ended")
+                assert state.state in ("armed", "running", "waiting", "paused", "ended")
     after = ground.tree()
     named = _named(ground)  # a record says where its loop's files are
     folders = {os.path.dirname(path) for path in named}
