@@ -19,7 +19,7 @@ from ralphloop.domain.model import (
     LoopState,
 )
 from ralphloop.domain.model import LOGIN as LOGIN_REFUSED
-from ralphloop.domain.outage import HOPELESS, backoff_s, due
+from ralphloop.domain.outage import HOPELESS, backoff_s, due, refuses_login
 from ralphloop.domain.prompt import line
 from ralphloop.runner.agent_process import Ending
 
@@ -153,9 +153,10 @@ def _failed(result: Result, resets_at: float | None, *, trouble: Trouble, pace: 
     announced = limit.resume_at(said, now=now, margin_s=pace.margin_s)
     if announced is None and resets_at is not None:
         announced = resets_at + pace.margin_s
-    if status in HOPELESS and announced is None and not limit.is_limit(said):
-        is_login = status in (401, 403) and not said.startswith(LOGIN_REFUSED)
-        return Verdict(END, f"{LOGIN_REFUSED}: {said}" if is_login else said, outcome=FAILED)
+    is_login = status in (401, 403) or refuses_login(said)
+    if (is_login or status in HOPELESS) and announced is None and not limit.is_limit(said):
+        is_told = said.startswith(LOGIN_REFUSED) or not is_login
+        return Verdict(END, said if is_told else f"{LOGIN_REFUSED}: {said}", outcome=FAILED)
     if trouble.outages >= OUTAGES:
         return Verdict(END, f"{said} ({trouble.outages} times in a row)", outcome=RATE_LIMITED)
     until = due(announced, before=trouble.outages, first_s=pace.backoff_s, now=now)

@@ -49,6 +49,7 @@ def test_when_to_try_again(announced_in_s, before, waits_s):
     ("said", "refused"),
     [
         ("Please run /login · API Error: 401 nobody", True),
+        ("Not logged in · Please run /login", True),
         ("Failed to authenticate. API Error: 403 OAuth token has expired.", True),
         ("authentication_failed: no key", True),
         ("API Error: 404 no such model", False),

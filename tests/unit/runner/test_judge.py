@@ -200,6 +200,7 @@ def test_when_a_limit_is_lifted_is_read_before_anything_is_masked() -> None:
     [
         (api_error(401, "no key"), f"{LOGIN}: no key"),
         (api_error(403, "API Error: 403 no"), f"{LOGIN}: API Error: 403 no"),
+        (api_error(None, "Not logged in · Please run /login"), f"{LOGIN}: Not logged in · Please run /login"),
         (Session(FINE, cut=judge.LOGIN, said="401 no"), f"{LOGIN}: 401 no"),
         (api_error(404, "no such model"), "no such model"),
     ],
