@@ -13,7 +13,7 @@ from fuzz.model.edits import Edits
 from fuzz.model.living import RARELY
 from fuzz.model.person import Person
 from fuzz.model.stops import Stops
-from fuzz.model.words import GOOD, PAUSED
+from fuzz.model.words import ENDED, GOOD, PAUSED
 
 FOREIGN = ("Stop", "Stop", "SessionStart", "SessionEnd", "UserPromptSubmit", "SubagentStop")
 
@@ -23,7 +23,7 @@ class Life(Stops, Edits, Person):
 
     @rule(event=st.sampled_from(FOREIGN))
     def another_session(self, event: str) -> None:
-        fields: dict[str, Any] = {"source": "clear", "reason": "clear", "prompt": "hello", "prompt_id": "q"}
+        fields: dict[str, Any] = {"source": "startup", "reason": "other", "prompt": "hello", "prompt_id": "q"}
         self.world.send_foreign(event, **fields, last_assistant_message="ALL_TASKS_COMPLETE")
 
     @rule()
@@ -60,7 +60,9 @@ class Life(Stops, Edits, Person):
         assert self._send("SessionEnd", reason="clear") == {}
         if loop.is_live:
             told = loop.broken_off(loop.c.since)
-            loop.c.state, loop.c.outcome = PAUSED, told if told == "rate_limited" else "interrupted"
+            is_told = told in ("rate_limited", "capped")
+            loop.c.state = ENDED if told == "capped" else PAUSED
+            loop.c.outcome = told if is_told else "interrupted"
 
     @rule(hours=st.sampled_from([0.1, 1, 1, 3, 9, -1, -30]))
     def the_clock_moves(self, hours: float) -> None:

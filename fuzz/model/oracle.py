@@ -98,18 +98,23 @@ class Loop:
         base.since = min(base.since, event.now)
         is_restored, claims = False, []
         results: Results | None = None
+        tried: dict[str, int] = {}  # how often what was set aside
         while True:
             work, claimed = self.look(is_live=base.state in LIVE)
             claims += claimed
             now = Rules(self, copy.deepcopy(base), event, work, results, claims, not is_restored)
             said = now.decide()
             if isinstance(said, Answer):
+                now.c.attempts.update(tried)
                 return self._take(now.c, event, said)
             if said.restore:
                 self._restore()
                 is_restored, base.restored = True, base.restored or said.once
             elif said.aside:
                 self.task(said.aside).known = "set_aside"
+                tried[said.aside] = said.tried
+                if results is not None:
+                    results.left_out.append(said.aside)
             else:
                 results = self._check(said.checks, results or Results())
 
@@ -149,6 +154,7 @@ class Loop:
                 task.reopen()
                 task.done, reopened = False, True
                 results.refused.append(task.id)
+                results.left_out += [task.id] if task.known in ("skipped", "set_aside") else []
         self.version += reopened
         results.final = kind == "final" and not reopened
         return results

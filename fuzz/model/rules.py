@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from fuzz.model.words import (
     ATTEMPTS,
+    CAP,
     ENDED,
     GONE,
     HOURS_S,
@@ -172,23 +173,39 @@ class Rules:
                 return Answer(blocks=True)
             return self._close(ENDED, "limit")
         if c.no_progress >= STILL or c.same >= REPLIES or c.empty >= REPLIES:
-            return self._close(ENDED, "stalled")
-        if c.attempts.get(work.next, 0) >= ATTEMPTS:
-            return self._close(ENDED, "failed") if self.loop.is_sequential else Need(aside=work.next)
+            return self._aside(work.next) if self._another_can_run() else self._close(ENDED, "stalled")
+        for task in (*self._refused(), work.next):
+            if c.attempts.get(task, 0) >= ATTEMPTS:
+                return self._close(ENDED, "failed") if self.loop.is_sequential else self._aside(task)
         return None
+
+    def _aside(self, task: str) -> Need:
+        return Need(aside=task, tried=self.c.attempts.get(task, 0))
+
+    def _another_can_run(self) -> bool:
+        """And it has its own row of plain replies before the client's cap."""
+        is_alone = self.loop.is_sequential or len(self.known.in_state("open")) < 2
+        return not is_alone and self.c.quiet + STILL < CAP
+
+    def _refused(self) -> list[str]:
+        found = self.results
+        return [] if found is None else [task for task in found.refused if task not in found.left_out]
 
     def _count(self) -> None:
         c, work = self.c, self.known
         is_first, is_changed = c.tasks_seen is None, work.digest != c.tasks_seen
-        has_claims = bool(self.claims)
+        refused = self._refused()
+        has_claims = bool(set(self.claims) - set(refused))
         moved = is_changed or has_claims or work.seen != c.files_seen or self.tools
         c.tasks_seen, c.files_seen = work.digest, work.seen
+        c.quiet = 0 if self.tools else c.quiet + 1
+        if refused and not (is_changed or has_claims):
+            return  # it is an attempt already, and moves nothing else
         c.no_progress = 0 if moved else c.no_progress + 1
         if not moved and c.current:
             c.attempts[c.current] = c.attempts.get(c.current, 0) + 1
         is_fresh = has_claims or (is_changed and not is_first)
         said = " ".join(self.event.reply.lower().split())
-        c.quiet = 0 if self.tools else c.quiet + 1
         c.same = c.same + 1 if said == c.reply and not is_fresh else 1
         is_empty = len(said) < NEAR_EMPTY and not self.tools
         c.empty = (0 if is_fresh else c.empty) + 1 if is_empty else 0

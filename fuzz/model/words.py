@@ -11,6 +11,7 @@ CLOSED = ("given", "unverified", "proven", "vouched")
 FINAL = ("complete", "cancelled")
 GOOD, CORRUPT, GONE = "good", "corrupt", "gone"
 ATTEMPTS, STILL, REPLIES, HOURS_S, NEAR_EMPTY = 5, 3, 3, 8 * 3600.0, 20
+CAP = 8  # plain replies in a row after which the client ends the turn itself
 OWN, EVIL = "own", "evil"  # a check of the list as it was started, and one that the agent added
 
 
@@ -98,11 +99,13 @@ class Need:
     once: bool = False
     checks: str = ""
     aside: str = ""
+    tried: int = 0
 
 
 @dataclass
 class Results:
     refused: list[str] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)  # of these, what the loop goes on without
     waiting: list[str] = field(default_factory=list)
     final: bool = False
 
