@@ -39,7 +39,9 @@ class RalphloopError(Exception):
     """Whatever we raise ourselves; it may pass from one process to another."""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _made_again, (self.__class__, self.args), self.__dict__
+        told = {name: getattr(self, name, None) for name in ("errno", "strerror", "filename")}
+        told = {name: value for name, value in told.items() if value is not None}
+        return _made_again, (self.__class__, self.args), {**told, **self.__dict__}
 
 
 def _made_again(kind: type[RalphloopError], args: tuple[Any, ...]) -> RalphloopError:

@@ -132,13 +132,13 @@ def test_without_options_the_limits_are_shown(project: Project) -> None:
     assert project.digest() == before
 
 
-def test_only_the_person_raises_a_limit(project: Project) -> None:
+def test_only_the_person_changes_a_limit(project: Project) -> None:
     project.begin("shop", "--max-cost", "5")
     work(project, 1.0)
     refused = project.refused("limit", "--max-cost", "9", env=AGENT)
-    assert "a higher limit (cost_usd $9.00 instead of $5.00) is the person's to decide" in refused
+    assert "another limit is the person's to decide" in refused
+    assert refused == project.refused("limit", "--max-cost", "4", env=AGENT)
     assert "$1.00 of $5.00" in project.fine("limit", env=AGENT)
-    assert "$1.00 of $4.00" in project.fine("limit", "--max-cost", "4", env=AGENT)
 
 
 def test_a_loop_that_is_over_has_no_limits_to_change(project: Project) -> None:
@@ -161,3 +161,26 @@ def test_a_change_stands_where_a_stop_that_began_before_ends_the_loop(project: P
     state.state, state.outcome = "ended", "limit"
     loop.rest(state)
     assert project.status()["limits"]["cost_usd"]["most"] == 9.0
+
+
+def test_what_the_loop_was_told_once_it_is_not_told_again(project: Project) -> None:
+    """But for how near a limit is: that is another figure now."""
+    project.begin("shop", "--max-cost", "5")
+    work(project, 1.0)
+    told = ["iterations", "dollars", "prices", "limit", "needs_approval x", "idle"]
+    for file in [*project.home.rglob("kept/*/loop.json"), *project.root.rglob(".ralph/run/*/loop.json")]:
+        file.write_text(json.dumps({**json.loads(file.read_text()), "told": told}))
+    project.fine("limit", "shop", "--max-cost", "9")
+    (file,) = project.home.rglob("kept/*/loop.json")
+    assert json.loads(file.read_text())["told"] == ["prices", "limit", "needs_approval x", "idle"]
+
+
+def test_a_newer_versions_loop_is_in_the_way_of_no_other(project: Project) -> None:
+    project.begin("shop")
+    (file,) = project.home.rglob("kept/*/loop.json")
+    file.write_text(json.dumps({**json.loads(file.read_text()), "moon": "full"}))
+    project.new("cafe")
+    project.fine("start", "cafe", "--session", "another-session")
+    assert "of 50" in project.fine("limit", "cafe", "--max-iterations", "50")
+    assert "cafe is paused" in project.fine("pause", "cafe")
+    assert "newer version" in project.refused("pause", "shop")

@@ -125,7 +125,9 @@ def test_a_session_begun_after_a_print_run_in_plan_mode_goes_on_with_its_loop(fe
     features.send("SessionEnd", reason="other")
     features.session = OTHER
     features.new_prompt()
+    features.edit_loop(transcript_end=10**6)  # the first session's was much longer
     assert "now owns the loop" in features.send("SessionStart", source="startup").message
+    assert (features.loop()["detail"], features.loop()["transcript_end"]) == ("", 0)
     features.add_lines(user_line("go on"))
     assert features.turn().blocks
     assert (features.loop()["owner"], features.loop()["state"]) == (OTHER, "running")

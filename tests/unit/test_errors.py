@@ -124,3 +124,5 @@ def test_errors_pass_from_one_process_to_another():
         assert (type(again), str(again), again.args[:1]) == (type(error), str(error), error.args[:1]), error
         assert again.__dict__.keys() == error.__dict__.keys(), error
     assert pickle.loads(pickle.dumps(asked)).commands == ("true",)  # noqa: S301
+    locks = errors.NoLocksError(37, "no locks", "/x/lock")
+    assert pickle.loads(pickle.dumps(locks)).filename == "/x/lock"  # noqa: S301

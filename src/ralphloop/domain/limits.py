@@ -16,6 +16,7 @@ CLIENT_CAP = 8  # plain replies in a row after which Claude Code ends the turn i
 PUSHES = 3  # of quick mode with the same words
 QUICK_TURNS = 60  # of quick mode before execution
 WARN_AT = 0.8  # of a limit
+WARNED = ("iterations", "running time", "tokens", "dollars")  # what is told once, and noted as told
 MARK_PRIME = 2**64 - 59  # no power of 256 is 1 before long: bytes that change places change the remainder
 
 
@@ -165,17 +166,14 @@ def task_overspent(spent: Spent, task: str, limits: Limits) -> tuple[str, str]:
 def warning(loop: LoopState, limits: Limits, spent: Optional[Spent]) -> str:
     """What the person is told once about each limit that is nearly reached, and once if dollars are set
     and a model's price is not known."""
-    used = [
-        ("iterations", loop.iteration, limits.iterations),
-        ("running time", loop.elapsed_s, limits.time_s),
-    ]
+    used = [(loop.iteration, limits.iterations), (loop.elapsed_s, limits.time_s)]
     texts = []
     if spent is not None:
-        used += [("tokens", spent.tokens, limits.tokens), ("dollars", spent.cost_usd, limits.cost_usd)]
+        used += [(spent.tokens, limits.tokens), (spent.cost_usd, limits.cost_usd)]
         if limits.cost_usd and spent.unpriced and "prices" not in loop.told:
             loop.told = [*loop.told, "prices"]
             texts.append("dollars unknown for " + ", ".join(name[:60] for name in spent.unpriced[:3]))
-    for name, spending, most in used:
+    for name, (spending, most) in zip(WARNED, used):
         if most and spending >= WARN_AT * most and name not in loop.told:
             loop.told = [*loop.told, name]
             texts.append("%d %% of the %s" % (100 * spending / most, name))

@@ -14,7 +14,8 @@ FARTHEST_S = 8 * 24 * 3600.0
 
 # the request, the key, the money, the rights, the model's name
 HOPELESS = (400, 401, 402, 403, 404, 405, 413, 422)
-_LOGIN = ("401", "403", "authentication_failed", "authentication_error")
+_LOGIN, _STATUS = ("authentication_failed", "authentication_error"), ("401", "403")
+_BEFORE_A_NUMBER = ("", "error", "status", "code")  # it is the first word, or stands behind one of these
 _NO_LOGIN = ("not logged in", "please run /login")  # of a client that sends nothing without one (2.1.325)
 
 
@@ -38,9 +39,14 @@ def due(announced: Optional[float], *, before: int, first_s: float, now: float) 
 
 def refuses_login(said: str) -> bool:
     """Whether an error speaks of the login or the key; what it says of a status is a word of its own."""
-    words = "".join([ch if ch.isalnum() or ch == "_" else " " for ch in said[:2000]]).split()
     low = said[:2000].lower()
-    return any(word in words for word in _LOGIN) or any(phrase in low for phrase in _NO_LOGIN)
+    words = "".join([ch if ch.isalnum() or ch == "_" else " " for ch in low]).split()
+    numbers = [word for before, word in zip(["", *words], words) if before in _BEFORE_A_NUMBER]
+    return (
+        any(word in words for word in _LOGIN)
+        or any(number in numbers for number in _STATUS)
+        or any(phrase in low for phrase in _NO_LOGIN)
+    )
 
 
 def reason(said: str) -> str:

@@ -82,11 +82,11 @@ def _bind(event: StopEvent, call: find.Call, *, begun: str, asked: str = "") -> 
 def _after_clear(event: StopEvent, call: find.Call) -> str:
     """A loop does not follow its session through /clear: say once what became of it, and how to go on."""
     for loop in _loops(event, call):
-        if not call.serves(loop) or not _is_cleared(loop.load()):
+        if not call.serves(loop) or not _was_cleared(loop):
             continue
         with loop.lock():
             state = loop.load()
-            if state is None or not _is_cleared(state):
+            if state is None or not _is_cleared(state):  # another session was told meanwhile
                 continue
             state.told = [*state.told, CLEAR]
             loop.save(state)
@@ -95,6 +95,13 @@ def _after_clear(event: StopEvent, call: find.Call) -> str:
         return prompt.said(state, "paused by /clear. `%s %s --adopt` goes on in this session." % (
             how, prompt.shell_word(loop.record.name)))  # fmt: skip
     return ""
+
+
+def _was_cleared(loop: LoopFiles) -> bool:
+    try:
+        return _is_cleared(loop.load())
+    except OSError:  # a newer version's, which is nothing to this session
+        return False
 
 
 def _is_cleared(state: Optional[LoopState]) -> bool:
@@ -121,7 +128,7 @@ def _resume_text(loop: LoopFiles, state: LoopState, call: find.Call) -> str:
 
 
 def ends(event: StopEvent, call: find.Call, *, reason: str) -> None:
-    """A session ends: a loop that was at work rests, and nobody is told."""
+    """A session ends: a loop that was at work rests; the person is told if it has ended."""
     loop = find.owned(event, call)
     if loop is None:
         return
@@ -140,6 +147,8 @@ def ends(event: StopEvent, call: find.Call, *, reason: str) -> None:
         else:
             _rest(loop, state, event, reason=reason)
         loop.journal("session_end", session=event.session, reason=reason, outcome=state.outcome)
+    if state.state == ENDED:
+        announce(loop, state, call.env)
 
 
 def _rest(loop: LoopFiles, state: LoopState, event: StopEvent, *, reason: str) -> None:

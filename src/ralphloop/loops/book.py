@@ -71,6 +71,7 @@ def locked(loop: LoopFiles) -> Iterator[None]:
     """The loop's lock, for a command that does not wait for long."""
     try:
         with loop.lock(wait_s=WAIT_S):
+            loop.load()  # an error where a newer version wrote it: that is nobody's to change here
             yield
     except BusyError:
         raise UserError(f"the loop {loop.record.name} is busy with a stop; try again in a moment.") from None

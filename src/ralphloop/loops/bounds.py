@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from ralphloop.domain.limits import WARNED
 from ralphloop.domain.model import ENDED, LoopState
 from ralphloop.engine import spending
 from ralphloop.errors import BusyError, UserError
-from ralphloop.loops.allowance import checked, raised, shown
+from ralphloop.loops.allowance import checked, shown
 from ralphloop.loops.book import locked
 from ralphloop.loops.person import require_person
 from ralphloop.loops.place import Place, must_go_on, pick
@@ -18,6 +19,7 @@ from ralphloop.views import figure
 from ralphloop.views.figure import Used
 from ralphloop.views.snapshot import view_of, with_spending
 
+OF_A_TASK = ("attempts", "task_tokens", "task_cost_usd")  # what ends a task, and not the loop
 LABELS = {
     "iterations": "iterations",
     "attempts": "attempts at a task",
@@ -65,13 +67,11 @@ def line(row: Used, before: float | None = None) -> str:
 
 def _change(place: Place, loop: LoopFiles, given: Mapping[str, float]) -> dict[str, float]:
     """Set them, and nothing else; what they were."""
+    require_person(place.env, "another limit")
     with locked(loop):
         loop.record = loop.shelf.fresh(loop.record)
         state, limits = loop.state(), loop.record.limits
         must_go_on(loop, state)
-        higher = raised(limits, dict(given))
-        if higher:
-            require_person(place.env, f"a higher limit ({', '.join(higher)})")
         before = {name: getattr(limits, name) for name in given}
         for name, most in given.items():
             setattr(limits, name, most)
@@ -80,7 +80,7 @@ def _change(place: Place, loop: LoopFiles, given: Mapping[str, float]) -> dict[s
                 loop.shelf.rewrite(loop.record)
         except BusyError:
             raise UserError(f"the project of {loop.record.name} is busy; try again in a moment.") from None
-        state.told = [word for word in state.told if word == "prices"]  # 80 per cent is another figure now
+        state.told = [word for word in state.told if word not in WARNED]  # 80 per cent is another figure now
         loop.save(state)
         spending.settle(loop, state, env=place.env)  # a first budget is one for all that was spent
         loop.journal("limit", session=place.session, limits=limits.to_json())
@@ -94,7 +94,7 @@ def _told(loop: LoopFiles, state: LoopState) -> str:
 def _next(loop: LoopFiles, state: LoopState, used: Iterable[Used]) -> str:
     """What follows from it."""
     name, over = loop.record.name, [row for row in used if (row.share or 0.0) >= 1.0]
-    names = ", ".join(LABELS[row.name] for row in over if row.name not in ("attempts", "task_tokens"))
+    names = ", ".join(LABELS[row.name] for row in over if row.name not in OF_A_TASK)
     if state.live:
         return f"{name} is {state.state}; " + (
             f"it ends at its next stop: {names} used up."

@@ -203,7 +203,8 @@ def concluded(place: Place, name: str | None = None) -> Result | None:
 
 def _conclude(loop: LoopFiles, *, cwd: str, env: Mapping[str, str]) -> None:
     """Commit what waits for that, and say what a killed supervisor did not."""
-    terms, owes = loop.record.supervision, supervisor.last(loop).owes
+    terms = loop.record.supervision
+    owes = terms is not None and supervisor.last(loop).owes  # a session of one's own has told it by itself
     commits = terms is not None and bool(terms.branch) and bool(committed.waiting(loop.load_ledger()))
     if not owes and not commits:
         return

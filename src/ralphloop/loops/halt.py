@@ -58,6 +58,7 @@ def halt(
     loop: LoopFiles, request: str, *, place: Place, is_late: Callable[[LoopState], bool] = lambda _: False
 ) -> bool:
     """Ask for it, then write it down if it is not too late; False if it can only hold at the next stop."""
+    loop.load()  # an error where a newer version wrote it: that is nobody's to change here
     who = ask_for(loop, request, place)
     try:
         with loop.lock(wait_s=WAIT_S):

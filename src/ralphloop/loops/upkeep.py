@@ -11,7 +11,7 @@ from typing import NamedTuple
 from ralphloop import config
 from ralphloop.domain.model import INTERRUPTED, PAUSED, RATE_LIMITED, LoopState
 from ralphloop.domain.outage import backoff_s
-from ralphloop.errors import BusyError, ConfigError, UserError
+from ralphloop.errors import BusyError, ConfigError, RalphloopError, UserError
 from ralphloop.loops import care as cares
 from ralphloop.loops import drive
 from ralphloop.loops.care import Care
@@ -59,12 +59,17 @@ class Upkeep:
         """Once at every loop; seconds until the next start is due, None if none is."""
         due = []
         for loop in driven(self._env, self._pass_over):
-            self._mind_silence(loop)
-            lost = lost_of(loop, boot_now=self._boot)
-            if lost is not None:
-                due.append(self._take_care(lost))
+            try:
+                due.append(self._look_at(loop))
+            except (RalphloopError, OSError) as error:  # one that cannot be helped keeps no other from it
+                self._pass_over(f"{_named(loop)} is passed over: {error}")
         waits = [seconds for seconds in due if seconds is not None]
         return min(waits) if waits else None
+
+    def _look_at(self, loop: LoopFiles) -> float | None:
+        self._mind_silence(loop)
+        lost = lost_of(loop, boot_now=self._boot)
+        return None if lost is None else self._take_care(lost)
 
     def _pass_over(self, told: str) -> None:
         if told not in self._passed_over:
@@ -102,7 +107,7 @@ class Upkeep:
         cwd = holder.cwd if os.path.isdir(holder.cwd) else loop.record.root
         try:
             pid = drive.run_again(Place(cwd, self._env), loop)
-        except (UserError, ConfigError, BusyError, OSError) as error:
+        except (RalphloopError, OSError) as error:
             why = str(error) or type(error).__name__
             cares.keep(loop, care._replace(why=why))
             self._told(f"{_named(loop)} could not be started (try {number} of {STARTS}): {why}")

@@ -102,11 +102,14 @@ class Custody:
             self.loop.journal(
                 "session", session=session, number=number, model=terms.model, task=state.current
             )
-            spending.go_on(self.loop, state)
+            if self.loop.record.limits.budgeted:
+                spending.go_on(self.loop, state)
         return begun
 
     def _is_overspent(self, state: LoopState) -> bool:
         """Whether a session that was killed has used up the budget; then the loop ends here."""
+        if not self.loop.record.limits.budgeted:
+            return False
         spent = spending.settle(self.loop, state, env=self.env)
         outcome, detail = limits.overspent(spent, self.loop.record.limits)
         if outcome:
@@ -201,6 +204,8 @@ class Custody:
             if path and path not in state.transcripts:
                 state.note_transcript(path)
                 loop.save(state)
+            if not loop.record.limits.budgeted:
+                return ""
             spent = spending.settle(loop, state, env=self.env)
             return limits.overspent(spent, loop.record.limits)[1]
 

@@ -196,6 +196,7 @@ def bind(record: Record, here: Shelf, *, session: str, writes: bool = True) -> O
         if state is not None:
             now = time.time()
             state.owner, state.state, state.since, state.seen_at = session, RUNNING, iso(now), now
+            _forget_session(state)
             loop.save(state, durable=True)
             loop.journal("bind", session=session)
     return loop
@@ -218,9 +219,10 @@ def take_up(
         raise ValueError("a loop that is %s cannot go on" % state.outcome)
     if session is not None:
         record.session = state.owner = session
-    for name, value in (limits or {}).items():
-        setattr(record.limits, name, value)
     with loop.shelf.lock():
+        record.limits = loop.shelf.fresh(record).limits  # the person may have changed them since it was read
+        for name, value in (limits or {}).items():
+            setattr(record.limits, name, value)
         _make_room(record, loop.shelf, but=record.id)
         loop.shelf.put(record, shelf.ARMED if record.session is None else shelf.OWNED)
         loop.clear_request()
@@ -242,10 +244,15 @@ def hand_on(
     if state.state == ARMED:
         state.seen_at = now
     state.state, state.owner, state.since = RUNNING, session, iso(now)
-    # its transcript is another file
-    state.transcript_end, state.served, state.reply, state.pending = 0, [], "", ""
-    state.batch, state.stops, state.handed_over, state.quiet_replies = list(batch), 0, False, 0
+    _forget_session(state)
+    state.batch, state.stops, state.handed_over = list(batch), 0, False
     loop.save(state, durable=True)
+
+
+def _forget_session(state: LoopState) -> None:
+    """What was about the session before: the transcript of the next one is another file."""
+    state.transcript_end, state.served, state.reply, state.pending = 0, [], "", ""
+    state.quiet_replies, state.detail = 0, ""
 
 
 def _open_window(state: LoopState, *, anew: bool) -> None:
@@ -276,6 +283,7 @@ def release(loop: LoopFiles) -> None:
     """Let a loop whose session is over wait for the next one that begins, or for the same one again."""
     loop.record.armed_at = iso(time.time())
     with loop.shelf.lock():
+        loop.record.limits = loop.shelf.fresh(loop.record).limits
         loop.shelf.put(loop.record, shelf.ARMED)
 
 

@@ -162,7 +162,10 @@ class LoopFiles:
     @property
     def is_over(self) -> bool:
         """Whether it has ended, wherever its record still is."""
-        kept = self._state(self.kept)
+        try:
+            kept = self._state(self.kept)
+        except OSError:  # a newer version's, of which nobody here knows
+            return False
         return kept is not None and kept.state == ENDED
 
     def put_away(self) -> None:

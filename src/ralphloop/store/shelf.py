@@ -194,9 +194,9 @@ class Shelf:
 
     def rewrite(self, record: Record) -> None:
         """Write the record anew where it is. Call it under the lock."""
-        place = self._find(record)
-        if place:
-            files.write_text(place, jsontext.render(record.to_json()) + "\n", durable=True)
+        kind = os.path.basename(os.path.dirname(self._find(record)))
+        if kind:
+            self.put(record, kind)
 
     def _place(self, record: Record, kind: str) -> str:
         name = file_name(record.session or "") if kind == OWNED else record.id

@@ -143,7 +143,8 @@ def how_to_go_on(view: LoopView, *, now: float) -> str:
     if view.state == ARMED:
         return "binds to the next session started here, or to the one that gets the loop's prompt."
     if view.void and (view.outcome == NEEDS_APPROVAL or any(task.held for task in view.tasks)):
-        return f"{view.void}; then `ralphloop {'run' if view.supervised else 'resume'} {name}`."
+        how = f"; then `ralphloop {'run' if view.supervised else 'resume'} {name}`"
+        return f"{view.void}{'' if view.live else how}."
     if _waits_for_approval(view):
         typed = f"`{APPROVE[view.layout]} {view.digest}`"
         return f"type {typed} in its session, or run `ralphloop approve {name}` in a terminal of your own."

@@ -50,6 +50,9 @@ def test_when_to_try_again(announced_in_s, before, waits_s):
     [
         ("Please run /login · API Error: 401 nobody", True),
         ("Not logged in · Please run /login", True),
+        ("prompt is too long: 403 pages", False),
+        ("the answer has 401 lines", False),
+        ("Request failed with status code 401", True),
         ("Failed to authenticate. API Error: 403 OAuth token has expired.", True),
         ("authentication_failed: no key", True),
         ("API Error: 404 no such model", False),

@@ -127,3 +127,31 @@ def test_a_loop_that_ends_at_this_moment_keeps_its_record(project, listed, monke
     with pytest.raises(TakenError):
         arming.arm(listed, project.shelf, session="S1", started=True)
     assert ids(project, shelf.OWNED) == ["old"]
+
+
+@pytest.mark.parametrize("act", ["take_up", "release"])
+def test_a_limit_that_was_changed_since_the_loop_was_read_stands(project, listed, act):
+    """As a supervisor does it after a wait in which the person raised one."""
+    loop = arming.arm(listed, project.shelf, session="S1", started=True)
+    changed = project.shelf.fresh(loop.record)
+    changed.limits.iterations = 77
+    with project.shelf.lock():
+        project.shelf.rewrite(changed)
+    if act == "take_up":
+        arming.take_up(loop, loop.state(), limits={"attempts": 9}, anew=False)
+    else:
+        arming.release(loop)
+    found = project.shelf.fresh(loop.record).limits
+    assert (found.iterations, found.attempts) == (77, 9 if act == "take_up" else 5)
+
+
+def test_an_ended_record_that_is_written_anew_leaves_its_mark_good(project, listed):
+    loop = arming.arm(listed, project.shelf, session="S1", started=True)
+    state = loop.state()
+    state.state, state.outcome = ENDED, FAILED
+    loop.rest(state)
+    assert ended.is_known(project.shelf)
+    with project.shelf.lock():
+        project.shelf.rewrite(loop.record)
+    assert ended.is_known(project.shelf)
+    assert ended.last(project.shelf, "S1").id == loop.record.id
