@@ -105,7 +105,9 @@ class Loop:
             now = Rules(self, copy.deepcopy(base), event, work, results, claims, not is_restored)
             said = now.decide()
             if isinstance(said, Answer):
-                now.c.attempts.update(tried)
+                if tried:
+                    now.c.attempts.update(tried)
+                    now.c.same = now.c.empty = 0
                 return self._take(now.c, event, said)
             if said.restore:
                 self._restore()

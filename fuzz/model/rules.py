@@ -195,7 +195,7 @@ class Rules:
         c, work = self.c, self.known
         is_first, is_changed = c.tasks_seen is None, work.digest != c.tasks_seen
         refused = self._refused()
-        has_claims = bool(set(self.claims) - set(refused))
+        has_claims = bool(set(self.claims) - set(self.results.refused if self.results else ()))
         moved = is_changed or has_claims or work.seen != c.files_seen or self.tools
         c.tasks_seen, c.files_seen = work.digest, work.seen
         c.quiet = 0 if self.tools else c.quiet + 1

@@ -184,3 +184,17 @@ def test_a_newer_versions_loop_is_in_the_way_of_no_other(project: Project) -> No
     assert "of 50" in project.fine("limit", "cafe", "--max-iterations", "50")
     assert "cafe is paused" in project.fine("pause", "cafe")
     assert "newer version" in project.refused("pause", "shop")
+
+
+def test_a_limit_below_what_is_used_is_told_as_used_up(project: Project) -> None:
+    project.begin("shop", "--max-cost", "2")
+    work(project, 2.5)
+    assert project.status()["outcome"] == "budget"
+    for most in ("1", "2.50"):
+        told = project.fine("limit", "shop", "--max-cost", most)
+        assert "goes on only with more: dollars used up" in told, told
+        assert "with a higher --max-cost" in project.fine("status", "shop")
+    assert "has used its budget" in project.refused("resume", "shop", "--max-cost", "1.5")
+    assert "`ralphloop resume shop` goes on" in project.fine("limit", "shop", "--max-cost", "9")
+    assert "`ralphloop resume shop` goes on" in project.fine("status", "shop")
+    assert "shop goes on" in project.fine("resume", "shop")

@@ -189,6 +189,15 @@ def test_session_has_another_loop_after_a_typed_switch_and_comes_back_to_the_fir
     assert "Continue spec: login" in project.stop_of_plugin()
 
 
+def test_a_loop_that_rests_already_frees_its_session_at_a_switch_too(project: SpecProject) -> None:
+    project.running("login")
+    planned_beside(project, "cart")
+    project.fine("pause")
+    project.prompt("switch", "cart")
+    project.say("implement")
+    assert "Continue spec: cart" in project.stop_of_plugin()
+
+
 def test_typed_start_of_a_new_spec_pauses_the_running_loop_too(project: SpecProject) -> None:
     project.running("login")
     assert "The loop over login is paused." in project.prompt("new", "cart A cart")

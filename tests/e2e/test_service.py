@@ -282,6 +282,7 @@ def test_a_second_service_for_the_same_loops_says_so_and_ends(machine: Machine) 
         eventually(lock.exists)
         eventually(lambda: machine.project.run("service", "run", "--once").code == 1)
         assert "another service looks after" in machine.project.run("service", "run", "--once").err
+        assert "A service runs and looks after" in machine.project.fine("service", "status")
     finally:
         first.kill()
         first.wait()
@@ -298,6 +299,10 @@ def test_where_no_manager_answers_the_command_is_shown(machine: Machine) -> None
     done = machine.project.run("service", "install")
     assert (done.code, machine.path.exists()) == (1, False)
     assert "service run" in done.out
+    assert "ANTHROPIC_API_KEY is set in this shell only" not in done.out
+    with_key = machine.project.run("service", "install", env={"ANTHROPIC_API_KEY": "dummy"}).out
+    assert "ANTHROPIC_API_KEY is set in this shell only" in with_key
+    assert "dummy" not in with_key
     assert "ExecStart=" in machine.project.fine("service", "install", "--print")
     assert "neither systemd nor launchd" in machine.project.fine("service", "status")
 

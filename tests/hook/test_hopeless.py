@@ -156,8 +156,36 @@ def test_the_same_words_with_edits_set_one_task_aside_not_the_loop(project: Proj
     found = checked(project, "features", "true", "true")
     assert [found.turn(SAME).blocks for _ in range(3)] == [True, True, True]
     assert known(found, "F1") == {"state": "set_aside", "why": "the same reply 3 times"}
-    assert [found.turn(SAME).blocks for _ in range(2)] == [True, False]
+    assert [found.turn(SAME).blocks for _ in range(3)] == [True, True, False]  # it has its own three
     assert found.loop()["outcome"] == "stalled"  # F2 is the last that can run
+
+
+@pytest.mark.parametrize("skipped", [False, True])
+def test_false_claims_of_what_is_left_out_anyway_keep_no_breaker_from_tripping(
+    project: ProjectFactory, skipped: bool
+) -> None:
+    found = checked(project, "features", "exit 1", "exit 1", "exit 1")
+    if skipped:
+        assert cli(found, "skip", "F2").returncode == 0
+    turns = 0
+    while claimed(found, 2).blocks:
+        turns += 1
+        assert turns < 16, found.loop()
+    assert found.loop()["outcome"] == "stalled"
+    assert known(found, "F1")["state"] == "set_aside"
+    assert known(found, "F2")["state"] == ("skipped" if skipped else "set_aside")
+
+
+def test_a_task_that_is_set_aside_stays_so_however_it_is_claimed(project: ProjectFactory) -> None:
+    found = checked(project, "features", "true", "exit 1", "true")
+    for attempt in range(8):
+        assert cli(found, "done", "F2").returncode == 1
+        if attempt % 2:
+            found.close(2)
+        found.turn(f"Try {attempt} at it, with other words.")
+    (entry,) = events(found, "set_aside")
+    assert known(found, "F2") == {"state": "set_aside", "why": entry["why"]}
+    assert "was tried" in entry["why"]
 
 
 def test_an_agent_that_only_talks_is_stopped_before_the_clients_cap(project: ProjectFactory) -> None:

@@ -37,6 +37,7 @@ def test_a_red_check_of_the_list_reopens_no_task_and_keeps_the_loop_going(projec
         assert "every task is closed, but the list's own check is not green" in answer.reason
         assert "2/2 proven · next the list's own check" in answer.message
         assert [known(found, name)["state"] for name in ("F1", "F2")] == ["proven", "proven"]
+        assert "why: the list's own check is red: `echo looking" in cli(found, "status").stdout
         answer = found.turn(f"I look for the reason, try {attempt}.")
     found.write({"all.txt": ""})
     answer = found.turn("Now it is there.")
@@ -181,3 +182,15 @@ def test_a_check_that_is_added_is_told_whenever_what_waits_has_changed(project: 
     assert said not in found.turn("I go on.").message
     add("F4")
     assert said in found.turn("I added F4.").message
+
+
+def test_an_end_with_a_red_check_of_the_list_names_it(project: ProjectFactory) -> None:
+    found = begun(project)
+    for number in (1, 2):
+        found.close(number)
+        answer = found.turn(f"F{number} is made.")
+    while answer.blocks:
+        answer = found.turn("It is all there.")
+    assert found.loop()["outcome"] == "stalled"
+    assert f"the list's own check is red: `{OWN}` exited with 1" in answer.message
+    assert "open:" not in answer.message

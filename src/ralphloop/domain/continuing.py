@@ -32,6 +32,7 @@ def hand_over(now: Situation) -> Optional[Decision]:
     refusals = _refusals(now)
     loop.iteration += 1
     run(loop)
+    loop.detail = now.results.why_red() if now.results is not None else ""
     loop.current = work.next[0].id if work.next else ""
     loop.carry = prompt.carried(_notes(now, False), refusals)
     return Decision(
@@ -51,6 +52,7 @@ def go_on(now: Situation) -> Decision:
     refusals = _refusals(now)
     loop.iteration += 1
     run(loop)
+    loop.detail = now.results.why_red() if now.results is not None else ""
     loop.carry = ""
     loop.current = work.next[0].id if work.next else ""
     most = int(now.limits.iterations)

@@ -327,7 +327,8 @@ def _note_turn(now: Situation) -> list[str]:
     refused, now.loop.refused = _refused(now), []
     # A turn that only waits for checks is not the agent's idleness.
     waits = not (work.next or (results is not None and results.red))
-    claims = waits or bool(set(now.claims).difference(refused))
+    turned_back = [*refused, *[one.task for one in results.refused if one.left_out]] if results else refused
+    claims = waits or bool(set(now.claims).difference(turned_back))
     about = {"claims": claims, "refused": bool(refused)}
     limit.note_turn(now.loop, now.turn, work=work, reply=now.reply, files=now.files, **about)
     return refused
@@ -355,12 +356,12 @@ def _set_aside(now: Situation, task: str, why: str) -> Need:
 def _end(now: Situation, outcome: str, why: str) -> Decision:
     """With what is left, and what the loop had given up before."""
     work = now.known
-    left = "open: " + prompt.line(open_ids(work))
-    if work.set_aside:
-        left += "; " + prompt.line(prompt.set_aside(work))
-    return close(
-        now, ENDED, outcome, why, message="%s: %s; %s. %s" % (outcome, why, left, _hint(now, outcome))
-    )
+    left = ["open: " + prompt.line(open_ids(work))] if work.open_total else []
+    left += [prompt.line(prompt.set_aside(work))] if work.set_aside else []
+    if now.results is not None and now.results.red:
+        why += "; " + now.results.why_red()
+    message = "%s: %s. %s" % (outcome, "; ".join([why, *left]), _hint(now, outcome))
+    return close(now, ENDED, outcome, why, message=message)
 
 
 def _denied(now: Situation) -> Optional[Answer]:

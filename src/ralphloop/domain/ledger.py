@@ -52,6 +52,13 @@ class Ledger:
     def drop(self, task_id: str, key: str) -> None:
         self.tasks.get(task_id, {}).pop(key, None)
 
+    def claim(self, task_id: str, state: str) -> None:
+        """It is said to be done; what the loop went on without is that again if the claim is taken back."""
+        was = self.tasks.get(task_id, {}).get("state", "")
+        self.note(task_id, state=state)
+        if was in (SKIPPED, SET_ASIDE):
+            self.note(task_id, was=was)
+
     def reopen(self, task_id: str) -> None:
         """A claim is taken back: the task is what it was before, open or left out."""
         was = self.tasks.get(task_id, {}).pop("was", "")
@@ -113,9 +120,7 @@ def settle(tasks: TaskList, ledger: Ledger, *, given: bool = False) -> tuple[lis
     for task in tasks.tasks:
         said = ledger.tasks.get(task.id, {}).get("state", "")
         if task.done and said not in (*CLOSED, CLAIMED):
-            ledger.note(task.id, state=GIVEN if given else _claim(task))
-            if said in (SKIPPED, SET_ASIDE):
-                ledger.note(task.id, was=said)
+            ledger.claim(task.id, GIVEN if given else _claim(task))
             claimed.append(task.id)
         elif not task.done and said in (*CLOSED, CLAIMED) and said != VOUCHED:
             ledger.reopen(task.id)

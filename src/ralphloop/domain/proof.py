@@ -81,6 +81,11 @@ class Results:
         # everything was green once more, after the last claim
         self.final = False
 
+    def why_red(self) -> str:
+        """What the list's own check says; empty while it is not red."""
+        told = ["`%s` %s" % (line(one.command), one.why) for one in self.red]
+        return "the list's own check is red: " + "; ".join(told) if told else ""
+
     def need_person(self, command: str) -> str:
         """For the person: what would run, and the two ways to allow it; or why nothing is allowed here."""
         if self.void:

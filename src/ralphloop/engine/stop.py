@@ -318,7 +318,9 @@ class Stop:
     def _finish(self, answer: Decision, turn: Turn) -> Decision:
         answer.loop.transcript_end = turn.end
         answer.loop.stops += 1
-        answer.loop.attempts.update(self._tried)
+        if self._tried:
+            answer.loop.attempts.update(self._tried)
+            answer.loop.same_replies = answer.loop.empty_replies = 0  # the next task has its own
         answer.loop.handed_over = bool(answer.handover)
         answer.loop.wake, answer.loop.failures = "", 0  # the API answers
         answer.loop.note_transcript(self.event.transcript)

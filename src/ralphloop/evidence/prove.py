@@ -240,8 +240,9 @@ class Prover:
             self.results.proven.append(task)
         elif verdict.state == RED:
             ledger.reopen(task)
-            ledger.note(task, why=verdict.why)
             left_out = _said(ledger, task) in (SKIPPED, SET_ASIDE)
+            if not left_out:  # why that is so stays known
+                ledger.note(task, why=verdict.why)
             self.results.refused.append(self._refusal(task, verdict, left_out=left_out))
         elif verdict.state == UNFINISHED:
             self.results.unfinished.append(task)

@@ -103,6 +103,8 @@ def _next(loop: LoopFiles, state: LoopState, used: Iterable[Used]) -> str:
         )
     verb = "resume" if loop.record.supervision is None else "run"
     rests = "has ended" if state.state == ENDED else "is paused"
+    if names:
+        return f"{name} {rests} ({state.outcome}), and goes on only with more: {names} used up."
     return f"{name} {rests} ({state.outcome}); `ralphloop {verb} {name}` goes on."
 
 

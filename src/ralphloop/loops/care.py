@@ -29,7 +29,8 @@ def of(loop: LoopFiles) -> Care:
         return Care()
     usual: dict[str, Any] = Care()._asdict()
     care = Care(**{name: said[name] for name in usual if type(said.get(name)) is type(usual[name])})
-    return care if loop.state().iteration == care.iteration else Care(silent=care.silent)
+    is_of_now = loop.state().iteration == care.iteration and care.starts >= 0
+    return care if is_of_now else Care(silent=care.silent)
 
 
 def keep(loop: LoopFiles, care: Care) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import select
 import subprocess
 import sys
 
@@ -17,6 +18,7 @@ from ralphloop.store import files, supervisor
 from ralphloop.store.loop import LoopFiles
 
 READY, TAKEN = "ready", "taken"  # what a supervisor answers to its request
+START_S = 120.0  # in which it must answer, also on a busy machine
 LOG = "run.log"  # in the loop's folder: what the supervisor itself could not cope with
 
 
@@ -44,6 +46,8 @@ class Supervised:
 
     def _await_start(self) -> None:
         assert self._process.stdout is not None, "it is a pipe"
+        if not select.select([self._process.stdout], [], [], START_S)[0]:
+            self._process.kill()  # a process that stands still would hold up whoever waits here
         said = self._process.stdout.readline().decode().strip()
         self._process.stdout.close()
         if said == READY:

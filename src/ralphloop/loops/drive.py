@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from ralphloop import config
 from ralphloop.domain import committed
+from ralphloop.domain.limits import tick
 from ralphloop.domain.model import COMPLETE, FINAL, INTERRUPTED, NEEDS_APPROVAL, RATE_LIMITED, LoopState
 from ralphloop.domain.supervision import Supervision
 from ralphloop.errors import BusyError, UserError
@@ -284,6 +285,7 @@ def _go_on(run: Prepared, loop: LoopFiles) -> None:
         loop.record = loop.shelf.fresh(loop.record)
         if supervisor.is_held(loop):
             raise taken(loop)
+        _count_until_killed(loop)
         state, record = loop.state(), loop.record
         limits = checked(run.wish.limits, endless=run.wish.endless)
         _must_be_ours(loop, state, adopt=run.wish.adopt)
@@ -293,6 +295,14 @@ def _go_on(run: Prepared, loop: LoopFiles) -> None:
         again = f"ralphloop run {record.name}"
         way = resumption.Way(limits, record.session, again, driven, anew=run.wish.anew and not state.live)
         resumption.take_up(run.place, loop, way)
+
+
+def _count_until_killed(loop: LoopFiles) -> None:
+    """The running time of a supervisor that was killed, up to its last sign of life."""
+    state, beat = loop.state(), supervisor.last_beat(loop, supervisor.last(loop))
+    if state.live and beat is not None and beat > state.seen_at:
+        tick(state, beat)
+        loop.save(state)
 
 
 def _must_be_ours(loop: LoopFiles, state: LoopState, *, adopt: bool) -> None:

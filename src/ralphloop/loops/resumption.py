@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from ralphloop.agents.presence import agent_in
 from ralphloop.domain.limits import overspent, task_overspent
-from ralphloop.domain.model import BUDGET, LIMIT, LoopState
+from ralphloop.domain.model import BUDGET, LIMIT, Limits, LoopState
 from ralphloop.domain.prompt import turns
 from ralphloop.domain.supervision import Supervision
 from ralphloop.engine import spending
@@ -117,11 +117,12 @@ def _check_limits(limits: Mapping[str, float], place: Place, loop: LoopFiles, *,
 
 def _check_budget(limits: Mapping[str, float], loop: LoopFiles, state: LoopState, *, again: str) -> None:
     """A budget that is used up ends the loop again at its next stop; the person may have raised it."""
-    if state.outcome != BUDGET or {"tokens", "cost_usd", "task_tokens", "task_cost_usd"} & set(limits):
+    if state.outcome != BUDGET:
         return
-    spent, most = spending.so_far(loop), loop.record.limits
+    spent, most = spending.so_far(loop), Limits.from_json({**loop.record.limits.to_json(), **limits})
     is_over = overspent(spent, most)[0] or task_overspent(spent, state.current, most)[0]
-    if is_over or not spent.tokens:  # or nobody knows how much it was
+    is_given = bool({"tokens", "cost_usd", "task_tokens", "task_cost_usd"} & set(limits))
+    if is_over or not (spent.tokens or is_given):  # or nobody knows how much it was
         raise UserError(
             f"{loop.record.name} has used its budget ({state.detail}); `{again}` "
             "with a higher --max-tokens or --max-cost goes on."

@@ -21,6 +21,7 @@ from ralphloop.loops.unit import Unit
 from ralphloop.runner import boot
 from ralphloop.runner.session_start import program_at
 from ralphloop.store import files, shelf
+from ralphloop.store.lock import is_locked
 
 NAME = "ralphloop"
 NONE_HERE = "neither systemd nor launchd answers here, so nothing was put in place"
@@ -48,8 +49,9 @@ def install(place: Place, *, only_print: bool = False) -> Result:
     text = _text(system, wanted, path)
     if only_print or system is None:
         told = [] if only_print else [f"! {NONE_HERE}; let this be started whenever the machine is:"]
-        lines = text.splitlines() if only_print else ["  " + _command(wanted)]
-        return Result({"installed": False, "path": path, "text": text}, (*told, *lines), int(not only_print))
+        lines = text.splitlines() if only_print else ["  " + _command(wanted), *_logins(place)]
+        facts = {"installed": False, "path": path, "text": text, "command": _command(wanted)}
+        return Result(facts, (*told, *lines), int(not only_print))
     before = _ours(path)
     files.make_folder(system.folder)
     files.write_text(path, text, mode=0o644)
@@ -84,6 +86,7 @@ def state(place: Place) -> Result:
         "manager": system.kind if system is not None else None,
         "installed": [each.path for each in found],
         "active": system is not None and any(system.is_active(each.path) for each in found),
+        "running": is_locked(os.path.join(home, upkeep.LOCK)),
         "gone": [word for each in found for word in each.gone],
         "lingers": system.lingers() if system is not None else None,
         "others": [each.path for each in others],
@@ -106,6 +109,8 @@ def faults(place: Place) -> Iterator[tuple[str, str]]:
 
 
 def _standing(facts: dict[str, Any], home: str) -> Iterator[str]:
+    if facts["running"] and not facts["active"]:
+        yield f"A service runs and looks after {home}; nobody starts it again with the machine."
     if facts["manager"] is None:
         yield "! neither systemd nor launchd answers here; `ralphloop service install` shows what to start."
         return
@@ -222,6 +227,11 @@ def _notes(place: Place, system: InitSystem) -> Iterator[str]:
     lingers = system.lingers()
     if lingers is not None:
         yield from _lingering(lingers)
+    yield from _logins(place)
+
+
+def _logins(place: Place) -> Iterator[str]:
+    """What the client gets at a model by, and the service does not have."""
     for name in claude.LOGINS:
         if place.env.get(name):
             yield f"! {name} is set in this shell only, and is not written down: the service's sessions do "

@@ -61,7 +61,7 @@ def _claim(book: Book, task_id: str, *, place: Place, told: Tell) -> tuple[Prove
         elif book.loop.record.layout != FEATURES:
             state, why = UNVERIFIED, "its check is not approved and was not run"
     _mark(book, task_id)
-    book.ledger.note(task_id, state=state)
+    book.ledger.claim(task_id, state)
     book.save("claim", task=task_id, by="command", session=place.session)
     tasks.show_now(book.loop, book.state, book.work())
     marked = "claimed" if state == CLAIMED else "marked done"

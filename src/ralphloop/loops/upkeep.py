@@ -29,7 +29,7 @@ from ralphloop.store.supervisor import Holder
 STARTS = 3  # of one loop, without a turn that came to its end in between
 LOOK_S = 10.0  # between two looks
 FOLDERS_MAX = 50_000  # of the state directory that one look goes through
-MARK = "@ralph"
+MARK, LOCK = "@ralph", "service.lock"
 
 
 class Lost(NamedTuple):
@@ -101,7 +101,7 @@ class Upkeep:
     def _start(self, lost: Lost, care: Care) -> str:
         """Count it, then do it; why it failed, or nothing."""
         loop, holder, why = lost.loop, lost.holder, ""
-        number = care.starts + 1
+        number, is_news = care.starts + 1, care.starts == 0 or care.why != lost.why
         care = Care(number, time.time(), loop.state().iteration, lost.why)
         cares.keep(loop, care)
         cwd = holder.cwd if os.path.isdir(holder.cwd) else loop.record.root
@@ -115,7 +115,7 @@ class Upkeep:
             return why
         self._told(f"{_named(loop)} goes on, {lost.why} (process {pid}, try {number} of {STARTS})")
         loop.journal("restart", number=number, process=pid, reason=lost.why)
-        if number == 1:
+        if is_news:  # also where the tries before could not even begin
             send.tell(loop, message.RESTARTED, env=self._env, why=lost.why)
         return ""
 
@@ -149,7 +149,7 @@ def run(env: Mapping[str, str], told: Tell, *, once: bool = False) -> None:
     home = shelf.home(env)
     files.make_folder(home)
     try:
-        with Lock(os.path.join(home, "service.lock"), wait_s=supervisor.START_S):
+        with Lock(os.path.join(home, LOCK), wait_s=supervisor.START_S):
             upkeep = Upkeep(env, told)
             while True:
                 due_s = upkeep.look()

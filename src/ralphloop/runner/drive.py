@@ -116,14 +116,20 @@ class Drive:
         elif self._idle.is_over():
             self._end(judge.IDLE)
         elif self._time.is_over():
-            more_s = watched.more_time_s()
-            self._time, self._added_s = Deadline(more_s - self._added_s), more_s
+            self._take_time(watched.more_time_s())
             if self._time.is_over():
                 self._end(judge.TIME)
         elif self._glance.is_over():
             self._glance.reset()
+            self._take_time(watched.more_time_s())
             if watched.is_cancelled():
                 self._end(judge.HALT)
+
+    def _take_time(self, more_s: float) -> None:
+        """What the person has added since the session began, or taken away."""
+        if more_s != self._added_s:
+            left_s = self._time.left() + more_s - self._added_s
+            self._time, self._added_s = Deadline(max(0.0, left_s)), more_s
 
     def _end(self, why: str) -> None:
         """Politely first; the first reason is the one that counts."""

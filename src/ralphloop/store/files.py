@@ -97,8 +97,10 @@ def write_bytes(path: str, data: bytes, *, mode: int = 0o600, durable: bool = Fa
         finally:
             os.close(handle)
         os.replace(spare, path)
-    except BaseException:
+    except BaseException as error:
         remove(spare)
+        if isinstance(error, OSError) and error.filename is None:
+            error.filename = path  # a full disk does not say of which file
         raise
 
 
@@ -187,7 +189,7 @@ def append(path: str, text: str, *, most: int = 0) -> None:
     handle = open_to_append(path)
     try:
         data = text.encode("utf-8", "backslashreplace")
-        done = os.write(handle, data)
+        done = _write_once(handle, data, path)
         if done != len(data):
             _take_back(handle, done)
             raise OSError(_ENOSPC, "no space for a whole line", path)
@@ -197,6 +199,14 @@ def append(path: str, text: str, *, most: int = 0) -> None:
             rotation.rotate(path, handle)
     finally:
         os.close(handle)
+
+
+def _write_once(handle: int, data: bytes, path: str) -> int:
+    try:
+        return os.write(handle, data)
+    except OSError as error:
+        error.filename = path
+        raise
 
 
 def _take_back(handle: int, size: int) -> None:

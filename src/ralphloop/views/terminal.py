@@ -202,10 +202,17 @@ def _hint(view: LoopView, now: float) -> str:
     if view.outcome == LIMIT and view.iteration >= view.max_iterations:
         more = view.iteration + max(15, view.total - view.done)
         return f"{again[:-1]} --max-iterations {more}` goes on."
-    if view.outcome == BUDGET:
-        return f"{again} with a higher {_spent_up(view)} goes on."
-    repair = "repair the list, then " if view.outcome == FAILED else ""
-    return f"{repair}{again} goes on."
+    if view.outcome == BUDGET and (spent_up := _spent_up(view)):
+        return f"{again} with a higher {spent_up} goes on."
+    return f"{_first(view)}{again} goes on."
+
+
+def _first(view: LoopView) -> str:
+    """What must be done before a loop that failed goes on."""
+    aside = [task.id for task in view.tasks if task.state == SET_ASIDE]
+    if view.outcome != FAILED:
+        return ""
+    return f"`ralphloop evidence {aside[0]}` shows why; then " if aside else "repair the list, then "
 
 
 def _clock(moment: float, now: float) -> str:
@@ -218,7 +225,8 @@ def _spent_up(view: LoopView) -> str:
     reached = [
         options[limit.name] for limit in view.limits if limit.name in options and (limit.share or 0) >= 1
     ]
-    return reached[0] if reached else "--max-tokens or --max-cost"
+    is_known = any(limit.name in options and limit.used is not None for limit in view.limits)
+    return reached[0] if reached else "" if is_known else "--max-tokens or --max-cost"
 
 
 def task_table(view: LoopView, *, width: int, rows: int) -> list[str]:

@@ -11,7 +11,7 @@ from ralphloop.domain import model
 from ralphloop.domain.model import ENDED, FEATURES, OUTCOMES, PAUSED, LoopState
 from ralphloop.domain.supervision import Supervision
 from ralphloop.errors import UserError
-from ralphloop.loops import upkeep
+from ralphloop.loops import drive, upkeep
 from ralphloop.loops.upkeep import Upkeep, is_wanted
 from ralphloop.store import arming, supervisor
 from ralphloop.store.shelf import Shelf
@@ -58,3 +58,20 @@ def test_a_loop_that_cannot_be_helped_keeps_no_other_from_it(
     assert "broken" in told[0]
     assert "is passed over" in told[0]
     assert "could not be started (try 1 of 3): no client" in told[1]
+
+
+def test_the_time_of_a_killed_supervisor_counts_up_to_its_last_sign_of_life(tmp_path: Path) -> None:
+    env = {"HOME": str(tmp_path / "home"), "PATH": os.environ["PATH"]}
+    path = tmp_path / ".ralph/loops/shop/feature_list.json"
+    path.parent.mkdir(parents=True)
+    path.write_text('{"features": [{"id": "F1", "description": "x", "passes": false}]}')
+    source = Source(FEATURES, "shop", root=str(tmp_path), paths={"list": str(path)})
+    loop = arming.arm(source, Shelf(str(tmp_path), env), session="S", started=True, supervision=Supervision())
+    state = loop.state()
+    supervisor.say(loop, Holder(pid=1, boot="this start"))
+    (said,) = Path(loop.kept).glob("supervisor.json")
+    os.utime(said, (state.seen_at + 60, state.seen_at + 60))
+    drive._count_until_killed(loop)
+    assert loop.state().elapsed_s == pytest.approx(60, abs=1)
+    drive._count_until_killed(loop)
+    assert loop.state().elapsed_s == pytest.approx(60, abs=1)

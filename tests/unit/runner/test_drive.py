@@ -55,3 +55,17 @@ def test_an_interrupted_client_may_end_in_its_own_way(stage: Stage, monkeypatch:
     assert (session.cut, session.ending.code) == (judge.INTERRUPT, 0)
     assert session.result is not None
     assert session.result.text == "ended well"
+
+
+def test_time_that_the_person_takes_away_ends_the_session_within_it(stage: Stage) -> None:
+    agent = stage.python(POLITE)
+    wait_for_line(agent, b"ready")
+    watched = Watched(
+        parse=parse,
+        is_cancelled=lambda: False,
+        pause=lambda: None,
+        skip=lambda: False,
+        more_time_s=lambda: -3600.0,
+    )
+    session = Drive(agent, Person(), idle_s=600, time_left_s=3600).run(watched)
+    assert (session.cut, session.ending.code) == (judge.TIME, 0)

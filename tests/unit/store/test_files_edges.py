@@ -180,3 +180,14 @@ def test_a_folder_is_never_made_without_the_one_it_belongs_in(tmp_path: Path) ->
     root.mkdir()
     files.make_folder(str(root / ".ralph" / "run"), below=str(root))
     assert (root / ".ralph" / "run").stat().st_mode & 0o777 == 0o700
+
+
+@pytest.mark.parametrize("write", [files.write_text, files.append])
+def test_a_full_disk_says_of_which_file(tmp_path, monkeypatch, write):
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(files.os, "write", full)
+    with pytest.raises(OSError, match="No space left") as caught:
+        write(str(tmp_path / "x"), "text")
+    assert caught.value.filename == str(tmp_path / "x")

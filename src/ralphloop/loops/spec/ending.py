@@ -7,7 +7,7 @@ import shutil
 import time
 
 from ralphloop.agents.presence import agent_in
-from ralphloop.domain.model import COMPLETE, FINAL, PAUSED
+from ralphloop.domain.model import COMPLETE, ENDED, FINAL, PAUSED
 from ralphloop.errors import UserError
 from ralphloop.loops.book import locked
 from ralphloop.loops.halt import halt, held_later
@@ -136,7 +136,11 @@ def switch(place: Place, specs: Specs, *, name: str) -> Result:
 def left_behind(place: Place, old: Spec, *, specs: Specs, new: Spec) -> list[str]:
     """The loop of the spec that was current before: the person lets it rest by this, an agent does not."""
     loop = state_file.loop_over(old, place)
-    if loop is None or not loop.state().live:
+    if loop is None or loop.state().state == ENDED:
+        return []
+    if not loop.state().live and not agent_in(place.env):
+        _let_go(loop, loop.state().detail)  # it rests already, and holds its session no longer
+    if not loop.state().live:
         return []
     name = specs.called(old.folder)
     back, end = old.typed("switch", name), old.typed("cancel", name)
