@@ -55,6 +55,7 @@ def test_a_higher_limit_on_a_running_loop_forgets_nothing(project: Project) -> N
         assert f"$2.00 of ${words[-1]}.00" in told, told
         assert spent(project) == (2.0, 2.0)
         assert project.status()["limits"]["cost_usd"]["most"] == float(words[-1])
+    assert "dollars $12.00 (before: $9.00)" in project.fine("log", "shop")
     report = json.loads(project.run("report", "--format", "json").out)
     assert sum(task["cost_usd"] for task in report["tasks"]) == 2.0
     assert work(project, 1.0)

@@ -61,8 +61,12 @@ def used_of(place: Place, loop: LoopFiles) -> tuple[Used, ...]:
 
 def line(row: Used, before: float | None = None) -> str:
     """`  dollars             $1.20 of $9.00 (before: $5.00)`."""
-    was = "" if before is None else f" (before: {shown(row.name, before) if before else 'off'})"
+    was = "" if before is None else _was(row.name, before)
     return f"  {LABELS[row.name]:<20}{figure.told(row)}{was}"
+
+
+def _was(name: str, before: float) -> str:
+    return f" (before: {shown(name, before) if before else 'off'})"
 
 
 def _change(place: Place, loop: LoopFiles, given: Mapping[str, float]) -> dict[str, float]:
@@ -83,7 +87,10 @@ def _change(place: Place, loop: LoopFiles, given: Mapping[str, float]) -> dict[s
         state.told = [word for word in state.told if word not in WARNED]  # 80 per cent is another figure now
         loop.save(state)
         spending.settle(loop, state, env=place.env)  # a first budget is one for all that was spent
-        loop.journal("limit", session=place.session, limits=limits.to_json())
+        changed = [
+            f"{LABELS[name]} {shown(name, most)}{_was(name, before[name])}" for name, most in given.items()
+        ]
+        loop.journal("limit", session=place.session, detail=", ".join(changed), limits=limits.to_json())
     return before
 
 
