@@ -140,6 +140,16 @@ def test_a_refused_login_is_told_at_once_and_run_goes_on_after_it(client_home, p
         assert stage.processes() == {}
 
 
+def test_a_client_that_is_not_logged_in_is_told_at_once(client_home, project):
+    """It sends nothing then, so that its error has no status."""
+    with running(client_home, project(list_of({})), [text("never")], env={"ANTHROPIC_API_KEY": ""}) as stage:
+        done = stage.run("--plain")
+        assert done.code == 15, done
+        assert stage.loop["detail"].startswith("the login was refused: Not logged in")
+        assert "log in with `claude /login`" in done.stdout
+        assert stage.server.main_requests == []
+
+
 def test_what_the_client_tries_again_shows_in_the_status(client_home, project):
     work, answers = iter(feature_turns(1, 1)), {"now": lambda: fail(500, "broken")}
     patient = {"CLAUDE_CODE_MAX_RETRIES": "10"}
