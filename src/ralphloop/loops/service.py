@@ -48,7 +48,7 @@ def install(place: Place, *, only_print: bool = False) -> Result:
     text = _text(system, wanted, path)
     if only_print or system is None:
         told = [] if only_print else [f"! {NONE_HERE}; let this be started whenever the machine is:"]
-        lines = text.splitlines() if only_print else ["  " + _command(wanted)]
+        lines = text.splitlines() if only_print else ["    " + _command(wanted)]
         return Result({"installed": False, "path": path, "text": text}, (*told, *lines), int(not only_print))
     before = _ours(path)
     files.make_folder(system.folder)
@@ -224,8 +224,9 @@ def _notes(place: Place, system: InitSystem) -> Iterator[str]:
         yield from _lingering(lingers)
     for name in claude.LOGINS:
         if place.env.get(name):
-            yield f"! {name} is set in this shell only, and is not written down: the service's sessions do "
-            yield "  not have it. Log the client in, or see docs/service.md."
+            why = f"{name} is set in this shell only, and is not written down"
+            yield f"! {why}: the service's sessions do not have it."
+            yield "  Log the client in, or see docs/service.md."
 
 
 def _lingering(lingers: bool) -> Iterator[str]:
