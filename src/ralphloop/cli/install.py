@@ -13,7 +13,7 @@ from ralphloop.agents import claude, registration, settings
 from ralphloop.agents.settings import CAP, CAP_NAME, THEIRS, Installed, Wanted
 from ralphloop.agents.settings_hooks import ADDED, SAME
 from ralphloop.cli import scope
-from ralphloop.cli.output import say, say_json
+from ralphloop.cli.output import say_json, tell
 from ralphloop.engine.words import command, shown
 from ralphloop.loops import cap, interpreter
 from ralphloop.loops.place import Place, here
@@ -51,12 +51,12 @@ def run(args: argparse.Namespace) -> int:
         say_json(_as_json(args.scope, file.path, said=said, warnings=warnings))
         return 0
     for line in _told(said, shown(file.path, place.cwd)):
-        say(line)
+        tell(line)
     if said.backup:
-        say(f"The file as it was: {shown(said.backup, place.cwd)}")
+        tell(f"The file as it was: {shown(said.backup, place.cwd)}")
     for warning in warnings:
-        say("! " + warning)
-    say("Next: `ralphloop doctor` proves that a loop runs here.")
+        tell("! " + warning)
+    tell("Next: `ralphloop doctor` proves that a loop runs here.")
     return 0
 
 

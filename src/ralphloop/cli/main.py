@@ -229,8 +229,8 @@ def _reader_left() -> None:
 def _told(error: OSError) -> str:
     from ralphloop.store import disk
 
-    told = disk.told(error)
-    return f"{told}." if "; " in told else f"{told}. Check that this path exists and that you may use it."
+    wrong, cure = disk.told(error)
+    return f"{wrong}; {cure}." if cure else f"{wrong}. Check that this path exists and that you may use it."
 
 
 def _report(error: Exception) -> str:

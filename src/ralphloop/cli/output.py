@@ -4,19 +4,28 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TextIO
 
 from ralphloop.domain.plain import plain
 from ralphloop.loops.result import Result
 
+COLUMNS = 80  # of the narrowest terminal that sentences are folded for
+_QUOTED = ("    ", "  $ ")  # so begin commands and their output, which stay as they are
 
-def show(result: Result, *, as_json: bool = False) -> int:
-    """What came of an action, for whoever called; its exit code."""
+
+def show(result: Result, *, as_json: bool = False, as_is: bool = False) -> int:
+    """What came of an action, for whoever called; its exit code. `as_is` are tables and others' texts."""
     if as_json:
         say_json(result.data)
     else:
-        say(*result.messages)
+        (say if as_is else tell)(*result.messages)
     return result.code
+
+
+def tell(*lines: str) -> None:
+    """Sentences: on a terminal, one that is too long for it goes on in the next line."""
+    for line in "\n".join(lines).split("\n") if lines else ():
+        say(_folded(line, sys.stdout))
 
 
 def say(*lines: str) -> None:
@@ -31,14 +40,32 @@ def say_json(data: Any) -> None:
 
 
 def complain(message: str) -> None:
-    """One line on stderr, whatever the message holds."""
-    print("ralphloop: " + plain(message), file=sys.stderr)
+    """On stderr, whatever the message holds: one line, or as many as a terminal needs."""
+    print(_folded("ralphloop: " + plain(message), sys.stderr), file=sys.stderr)
 
 
 def show_progress(told: str) -> None:
     """A line on the person's terminal that the next one takes the place of; nothing where there is none."""
     if sys.stderr.isatty():
         print("\r\033[K" + plain(told), end="", file=sys.stderr, flush=True)
+
+
+def _folded(line: str, stream: TextIO) -> str:
+    """Between words, and never inside backticks: what stands there is to be copied."""
+    text = plain(line)
+    if len(text) <= COLUMNS or text.startswith(_QUOTED) or not stream.isatty():
+        return text
+    import re
+    import shutil
+    import textwrap
+
+    width = max(COLUMNS, shutil.get_terminal_size().columns)
+    whole = re.sub("`[^`]*`", lambda found: found[0].replace(" ", "\0"), text)
+    indent = " " * (len(text) - len(text.lstrip(" !✓✗-")))
+    rows = textwrap.wrap(
+        whole, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    )
+    return "\n".join(rows).replace("\0", " ")
 
 
 def _clean(value: Any) -> Any:

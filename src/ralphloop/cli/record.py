@@ -46,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
         found = loops.clear_records(place)
     else:
         found = loops.record(place, on=args.action == "on")
-    return show(found, as_json=args.json)
+    return show(found, as_json=args.json, as_is=args.action in ("list", "show"))
 
 
 def _must_fit(action: str, which: str | None, out: Path | None) -> None:
@@ -62,6 +62,6 @@ def _case(place: loops.Place, which: str, *, out: Path | None) -> int:
 
     made = recorded_case.make(place, which)
     if out is not None:
-        return show(recorded_case.write(made, out))
+        return show(recorded_case.write(made, out), as_is=True)
     print(made.text, end="")  # as the file would be
     return 0

@@ -44,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
         return 0
     place = loops.here(writes=False)
     if args.verb == "install":
-        return show(service.install(place, only_print=args.print), as_json=args.json)
+        return show(service.install(place, only_print=args.print), as_json=args.json, as_is=args.print)
     return show((service.uninstall if args.verb == "uninstall" else service.state)(place), as_json=args.json)
 
 

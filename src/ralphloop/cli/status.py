@@ -7,7 +7,7 @@ import shutil
 import time
 
 from ralphloop import loops
-from ralphloop.cli.output import say, say_json
+from ralphloop.cli.output import say, say_json, tell
 from ralphloop.views import terminal
 
 ENDED_SHOWN = 3
@@ -37,8 +37,7 @@ def _print(found: loops.Overview, *, named: bool) -> None:
     shown = found.without_older(ENDED_SHOWN)
     width, rows = shutil.get_terminal_size((terminal.WIDTH, terminal.ROWS))
     table = named or len(shown) == 1
-    for line in terminal.blocks(shown, now=time.time(), width=width, rows=rows - 3, table=table):
-        say(line)
+    tell(*terminal.blocks(shown, now=time.time(), width=width, rows=rows - 3, table=table))
     if len(shown) < len(found.views):
         say("", f"… and {len(found.views) - len(shown)} older (`ralphloop status --json` has them all)")
     for source in found.unowned:

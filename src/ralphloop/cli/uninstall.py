@@ -8,7 +8,7 @@ from functools import partial
 from ralphloop.agents import settings
 from ralphloop.agents.settings import Removed
 from ralphloop.cli import scope
-from ralphloop.cli.output import say, say_json
+from ralphloop.cli.output import say_json, tell
 from ralphloop.engine.words import shown
 from ralphloop.loops.place import here
 from ralphloop.store.installs import BEGAN, SettingsFile
@@ -36,15 +36,15 @@ def run(args: argparse.Namespace) -> int:
         return 0
     path = shown(file.path, place.cwd)
     for what in removed.gone:
-        say(f"{path}: took out {what}.")
+        tell(f"{path}: took out {what}.")
     if not removed.gone:
-        say(f"Nothing that is known to be ours is in {path}.")
+        tell(f"Nothing that is known to be ours is in {path}.")
     if is_gone:
-        say(f"{path} held nothing else and is gone.")
+        tell(f"{path} held nothing else and is gone.")
     if removed.left:
-        say(f"! Nothing tells whether these are yours, so they stay in {path}: {', '.join(removed.left)}")
+        tell(f"! Nothing tells whether these are yours, so they stay in {path}: {', '.join(removed.left)}")
     if backup:
-        say(f"The file as it was before the first install: {shown(backup, place.cwd)}")
+        tell(f"The file as it was before the first install: {shown(backup, place.cwd)}")
     return 0
 
 

@@ -8,7 +8,7 @@ import shutil
 import sys
 
 from ralphloop import loops
-from ralphloop.cli.output import complain, say
+from ralphloop.cli.output import complain, tell
 from ralphloop.views import terminal
 from ralphloop.views.live.clock import clock
 from ralphloop.views.live.show import NO_RICH, OVER, once, show, why_plain
@@ -40,5 +40,5 @@ def run(args: argparse.Namespace) -> int:
     if show(loop, env=os.environ, lines=args.plain) == OVER:
         width, rows = shutil.get_terminal_size((terminal.WIDTH, terminal.ROWS))
         now, view = clock(os.environ)(), view_of(loop)
-        say(*terminal.blocks([view], now=now, width=width, rows=rows - 3, table=not was_live))
+        tell(*terminal.blocks([view], now=now, width=width, rows=rows - 3, table=not was_live))
     return 0

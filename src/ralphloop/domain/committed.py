@@ -6,9 +6,11 @@ from ralphloop.domain.model import PROVEN, UNVERIFIED, VOUCHED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Iterable, Mapping
+    from typing import Iterable, Mapping, Optional
 
     from ralphloop.domain.ledger import Ledger
+    from ralphloop.domain.model import TaskList
+    from ralphloop.domain.supervision import Supervision
 
 FAULT = "commit_fault"  # of a task in the ledger: why its last commit was not made
 
@@ -35,10 +37,10 @@ def reopened(ledger: Ledger) -> list[str]:
     return [task for task, known in ledger.tasks.items() if "committed" in known and not proof(known)]
 
 
-def missing(ledger: Ledger, listed: Iterable[str]) -> list[str]:
-    """The tasks of the list that wait for a commit, in its order."""
-    wanted = set(waiting(ledger))
-    return [task for task in listed if task in wanted]
+def missing(terms: Optional[Supervision], ledger: Ledger, listed: TaskList) -> list[str]:
+    """What a run on these terms was to commit and did not, in the list's order."""
+    wanted = set(waiting(ledger)) if terms is not None and terms.branch else ()
+    return [task.id for task in listed.tasks if task.id in wanted]
 
 
 def fault(ledger: Ledger, tasks: Iterable[str]) -> str:

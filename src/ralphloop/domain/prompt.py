@@ -204,24 +204,9 @@ def _how(items: list[Item], words: Words, layout: str) -> str:
         steps.append("It must pass: %s." % cut("; ".join("`%s`" % line(c) for c in checks), 1500))
     if any("VERIFY" in item.marks for item in items):
         steps.append("[VERIFY]: check the work so far with fresh eyes; change no other task.")
-    closing = '"passes": true' if layout == FEATURES else "its box checked"
-    if words.list_path.endswith("-state.json"):  # of a spec without a tasks.md
-        closing = "taskIndex to %d" % (items[-1].place + 1)
     ids = [_argument(item.id) for item in items if len(item.id) <= ID_MAX]
-    claims = " or ".join("`%s done %s`" % (words.command, name) for name in ids)
-    by_hand = "set %s in %s" % (closing, words.list_path)
-    alone = ", alone on its line" if words.only_alone else ""
-    how = "%s%s (or %s)" % (claims, alone, by_hand) if ids else by_hand
-    steps.append("When it is really done, claim it: %s." % how)
-    note = "note what you did in %s" % words.notes_path if words.notes_path else ""
-    if words.branch:
-        steps += [note[:1].upper() + note[1:] + "."] if note else []
-        steps.append(
-            "Do not commit, and stay on the branch `%s`: ralphloop commits there when a task is closed."
-            % line(words.branch, 80)
-        )
-    else:
-        steps.append("Commit%s." % (" and " + note if note else ""))
+    steps.append("When it is really done, claim it: %s." % _claim(ids, items[-1], words, layout))
+    steps += _commit(words)
     if layout != FEATURES:
         steps.append("There is nothing to announce at the end: ALL_TASKS_COMPLETE is not needed.")
     ask = "`%s ask %s 'TEXT'`" % (words.command, ids[0] if ids else "ID")
@@ -230,6 +215,24 @@ def _how(items: list[Item], words: Words, layout: str) -> str:
         "goes through %s. A question in your reply does not stop the loop." % ask
     )
     return "\n".join("- " + step for step in steps)
+
+
+def _claim(ids: list[str], last: Item, words: Words, layout: str) -> str:
+    closing = '"passes": true' if layout == FEATURES else "its box checked"
+    if words.list_path.endswith("-state.json"):  # of a spec without a tasks.md
+        closing = "taskIndex to %d" % (last.place + 1)
+    by_hand = "set %s in %s" % (closing, words.list_path)
+    claims = " or ".join("`%s done %s`" % (words.command, name) for name in ids)
+    alone = ", alone on its line" if words.only_alone else ""
+    return "%s%s (or %s)" % (claims, alone, by_hand) if ids else by_hand
+
+
+def _commit(words: Words) -> list[str]:
+    note = "note what you did in %s" % words.notes_path if words.notes_path else ""
+    if not words.branch:
+        return ["Commit%s." % (" and " + note if note else "")]
+    stay = "Do not commit, and stay on the branch `%s`: ralphloop commits there when a task is closed."
+    return [*([note[:1].upper() + note[1:] + "."] if note else []), stay % line(words.branch, 80)]
 
 
 def _delegation(items: list[Item], words: Words) -> str:

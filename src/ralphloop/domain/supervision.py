@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from ralphloop.domain.worklist import Item, Worklist
 
 REGISTRATION = "run"  # the name under which a supervisor registers the hook of its sessions
+MARK = "usual_model"  # a field of these terms, and a word that no record without them has
 
 
 class Supervision:
@@ -21,7 +22,7 @@ class Supervision:
     model: str  # the session's own
     usual_model: str  # where neither the task nor the list names one
 
-    DEFAULTS: dict[str, Any] = {"batch": 0, "branch": "", "context": 0.0, "model": "", "usual_model": ""}
+    DEFAULTS: dict[str, Any] = {"batch": 0, "branch": "", "context": 0.0, "model": "", MARK: ""}
     __slots__ = tuple(DEFAULTS)
 
     def __init__(self, **values: Any) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ralphloop import system as os
 from ralphloop.domain.limits import Spent
 from ralphloop.domain.model import is_older
-from ralphloop.engine import journal
+from ralphloop.engine import under_way
 from ralphloop.store.loop import iso
 
 TYPE_CHECKING = False
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from ralphloop.agents.usage import Charge, Meter
     from ralphloop.domain.model import LoopState
-    from ralphloop.engine.journal import Part
+    from ralphloop.engine.under_way import Part
     from ralphloop.store.loop import LoopFiles
 
 LAST = "9"  # behind every time stamp
@@ -48,13 +48,13 @@ def account_of(
     loop: LoopFiles, state: LoopState, *, env: Mapping[str, str], counter: Optional[tuple[Meter, Spent]]
 ) -> Account:
     """Each message once, in whatever transcript, up to this moment; `counter` is what was counted so far."""
-    said = journal.entries(loop)
+    said = under_way.entries(loop)
     paths = transcripts_of(loop, state, said=said, env=env)
     if counter is not None:  # the agent may have cleaned the journal away
         paths = [path for path in counter[0].transcripts if path not in paths] + paths
     end = LAST if state.live else iso(state.seen_at)
     begin = iso(state.started_at) if state.started_at else ""
-    return read(paths, journal.parts(said, begin=begin, end=end), since=begin, counter=counter)
+    return read(paths, under_way.parts(said, begin=begin, end=end), since=begin, counter=counter)
 
 
 def transcripts_of(
@@ -65,7 +65,7 @@ def transcripts_of(
     from ralphloop.agents.transcript_place import transcript_of
 
     known = [os.path.expanduser(path) for path in state.transcripts]
-    names = dict.fromkeys([*journal.sessions(said), state.owner or loop.record.session or ""])
+    names = dict.fromkeys([*under_way.sessions(said), state.owner or loop.record.session or ""])
     found = [transcript_of(name, root=loop.record.root, known=known, env=env) for name in names if name]
     return list(dict.fromkeys([path for path in found if path and path not in known] + known))
 

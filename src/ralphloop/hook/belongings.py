@@ -79,7 +79,7 @@ class Belongings:
                 self._add_list(source)
 
     def _record_file(self, record: Record, kind: str) -> str:
-        name = shelf.file_name(record.session or "") if kind == shelf.OWNED else record.id
+        name = files.file_name(record.session or "") if kind == shelf.OWNED else record.id
         return os.path.join(self._here.folder, kind, name + ".json")
 
     def _add_list(self, listed: Record | Source) -> None:

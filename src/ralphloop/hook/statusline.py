@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from ralphloop.domain import prompt
+from ralphloop.domain import prompt, supervision
 from ralphloop.domain.model import (
     APPROVE,
     AWAITING_APPROVAL,
@@ -74,9 +74,9 @@ def _waiting(shelves: list[Shelf], call: find.Call) -> str:
 
 
 def _silent(shelves: list[Shelf], call: find.Call) -> str:
-    """The loops here whose supervisor gives no sign of life; only supervised ones' records have that word."""
+    """The loops here whose supervisor gives no sign of life; only supervised ones have that mark."""
     found = [LoopFiles(record, here, writes=False) for here in shelves
-             for record in here.records(shelf.OWNED, naming="usual_model")]  # fmt: skip
+             for record in here.records(shelf.OWNED, naming=supervision.MARK)]  # fmt: skip
     if not found:
         return ""
     from ralphloop.store import supervisor

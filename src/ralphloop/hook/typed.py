@@ -6,7 +6,7 @@ import time
 
 from ralphloop.engine import history
 from ralphloop.hook import wire
-from ralphloop.store import shelf, typed
+from ralphloop.store import files, typed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def keep(payload: Mapping[str, Any], call: Call) -> str:
     given = payload.get("tool_input") if by_model else payload
     command, text = ("skill", "args") if by_model else ("command_name", "command_args")
     session = wire.session_of(payload) or ""
-    if isinstance(given, dict) and session and shelf.file_name(session):
+    if isinstance(given, dict) and session and files.file_name(session):
         name = wire.text(given, command)
         if name.startswith(call.registration + ":"):
             by_person = not by_model and _is_persons(payload, name, call)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ralphloop.domain import jsontext
 from ralphloop.domain.model import StopEvent
-from ralphloop.store import files, shelf
+from ralphloop.store import files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def is_check(env: Mapping[str, str]) -> bool:
 
 def _is_session(value: str) -> bool:
     """Whether a loop can be kept under this id; one that is there but no id belongs to nobody."""
-    return bool(value and shelf.file_name(value))
+    return bool(value and files.file_name(value))
 
 
 def is_subagent(event: Mapping[str, Any]) -> bool:

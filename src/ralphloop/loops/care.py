@@ -11,7 +11,7 @@ from ralphloop.store.loop import LoopFiles
 
 
 class Care(NamedTuple):
-    """What was done about a loop so far; `kept/<loop>/service.json` holds exactly these fields."""
+    """`kept/<loop id>/service.json` holds exactly these fields."""
 
     starts: int = 0
     at: float = 0.0  # when the last of them was

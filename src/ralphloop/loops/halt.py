@@ -71,7 +71,7 @@ def halt(
     except BusyError:
         return False
     except OSError as error:
-        told = f"the {request} is asked for and holds at the next stop, but {disk.told(error)}"
+        told = f"the {request} is asked for and holds at the next stop, but {disk.sentence(error)}"
         raise UserError(f"{told}.") from None
     return True
 

@@ -23,7 +23,7 @@ from ralphloop.loops.choice import choose
 from ralphloop.loops.consent import Approval, allowed_now
 from ralphloop.loops.place import Place
 from ralphloop.loops.result import Result
-from ralphloop.store import approvals, arming, shelf, tasks
+from ralphloop.store import approvals, arming, files, tasks
 from ralphloop.store.loop import LoopFiles
 from ralphloop.store.shelf import Record, Shelf
 from ralphloop.tasklists.registry import own_file
@@ -56,7 +56,7 @@ def start(place: Place, name: str | None = None, *, wish: Wish | None = None) ->
 
 def is_session(text: str) -> bool:
     """Whether a record can be kept under this session id."""
-    return bool(text and shelf.file_name(text))
+    return bool(text and files.file_name(text))
 
 
 class Armed(NamedTuple):

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from ralphloop.domain.model import FINAL, LAYOUTS, LoopState
 from ralphloop.engine import find
 from ralphloop.errors import UserError
-from ralphloop.store import shelf
+from ralphloop.store import files, shelf
 from ralphloop.store.loop import LoopFiles
 from ralphloop.store.shelf import Shelf
 from ralphloop.tasklists.registry import own_file
@@ -31,7 +31,7 @@ class Place:
     def session(self) -> str | None:
         """The session whose tool or prompt runs this command, if a client says so."""
         said = self.env.get("CLAUDE_CODE_SESSION_ID") or ""
-        return said if said and shelf.file_name(said) else None
+        return said if said and files.file_name(said) else None
 
     @property
     def project(self) -> str:

@@ -49,7 +49,7 @@ def install(place: Place, *, only_print: bool = False) -> Result:
     text = _text(system, wanted, path)
     if only_print or system is None:
         told = [] if only_print else [f"! {NONE_HERE}; let this be started whenever the machine is:"]
-        lines = text.splitlines() if only_print else ["  " + _command(wanted), *_logins(place)]
+        lines = text.splitlines() if only_print else ["    " + _command(wanted), *_logins(place)]
         facts = {"installed": False, "path": path, "text": text, "command": _command(wanted)}
         return Result(facts, (*told, *lines), int(not only_print))
     before = _ours(path)
@@ -234,8 +234,9 @@ def _logins(place: Place) -> Iterator[str]:
     """What the client gets at a model by, and the service does not have."""
     for name in claude.LOGINS:
         if place.env.get(name):
-            yield f"! {name} is set in this shell only, and is not written down: the service's sessions do "
-            yield "  not have it. Log the client in, or see docs/service.md."
+            why = f"{name} is set in this shell only, and is not written down"
+            yield f"! {why}: the service's sessions do not have it."
+            yield "  Log the client in, or see docs/service.md."
 
 
 def _lingering(lingers: bool) -> Iterator[str]:

@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from ralphloop.domain import jsontext
-from ralphloop.domain.model import LAYOUTS
+from ralphloop.domain.model import LAYOUTS, THE_LIST
 from ralphloop.domain.plain import plain
 from ralphloop.errors import BusyError, UserError
 from ralphloop.hook.recording import FORMAT
@@ -181,7 +181,7 @@ def _proof(found: Mapping[str, Any]) -> Iterator[str]:
         yield "checks:"
     for one_run in found["checks"]:
         for task, (verdict, *more) in one_run["verdicts"].items():
-            yield f"  {task or 'the list'}: {verdict}" + "".join(f", {text}" for text in more[:2] if text)
+            yield f"  {task or THE_LIST}: {verdict}" + "".join(f", {text}" for text in more[:2] if text)
 
 
 class Said(NamedTuple):

@@ -91,15 +91,12 @@ def _work(loop: LoopFiles) -> Worklist | None:
 
 
 def _uncommitted(loop: LoopFiles) -> str:
-    """What a run was to commit and did not."""
-    terms = loop.record.supervision
-    if terms is None or not terms.branch:
-        return ""
+    """What a run was to commit and did not, and why."""
     try:
         listed, ledger, _ = tasks.look(loop)
     except (ValueError, OSError):
         return ""
-    found = committed.missing(ledger, [task.id for task in listed.tasks])
+    found = committed.missing(loop.record.supervision, ledger, listed)
     return f"{committed.told(found)} ({committed.fault(ledger, found)})" if found else ""
 
 

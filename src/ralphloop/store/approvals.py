@@ -110,15 +110,20 @@ def _made_at(path: str) -> str:
 
 def why_void(here: Shelf) -> str:
     """Why no approval counts here, and the cure; empty where they do."""
+    return "; ".join(filter(None, void(here)))
+
+
+def void(here: Shelf) -> tuple[str, str]:
+    """What keeps approvals from counting here, and what to do about it; both empty where they do."""
     top = _around(here)
     if not top:
-        return ""
+        return "", ""
     git = os.path.join(top, ".git")
     is_repository = os.path.exists(git)
     where = "the repository of %s, as the project does" % git if is_repository else "the project"
-    told = "the state directory %s lies inside %s, so approvals in it do not count; " % (here.home, where)
+    told = "the state directory %s lies inside %s, so approvals in it do not count" % (here.home, where)
     cure = "move it out of %s and set XDG_STATE_HOME to its new place" % top
-    return told + cure + (", or take that .git away" if is_repository else "")
+    return told, cure + (", or take that .git away" if is_repository else "")
 
 
 def is_within_reach(here: Shelf) -> bool:

@@ -12,24 +12,29 @@ _READ_ONLY = 30
 
 def refused(error: OSError) -> str:
     """Why nothing can be done here."""
-    return str(error) if isinstance(error, errors.NewerError) else "cannot write (%s)" % told(error)
+    return str(error) if isinstance(error, errors.NewerError) else "cannot write (%s)" % sentence(error)
 
 
-def told(error: OSError) -> str:
-    """Which path, what is wrong with it, and what to do."""
+def sentence(error: OSError) -> str:
+    """What is wrong, and what to do where that is known."""
+    return "; ".join(filter(None, told(error)))
+
+
+def told(error: OSError) -> tuple[str, str]:
+    """Which path and what is wrong with it, and what to do, empty where that is not known."""
     path = os.path.realpath(error.filename) if isinstance(error.filename, str) else ""
     why = error.strerror or str(error)
     if isinstance(error, errors.NoLocksError):
         what = "%s cannot be locked (%s): no loop can run on a file system without locks" % (path, why)
-        return "%s; move the state directory to a local disk%s" % (what, _SET)
+        return what, "move the state directory to a local disk" + _SET
     if not path:
-        return str(error)
+        return str(error), ""
     folder = _nearest(os.path.dirname(path))
     if error.errno in _FULL:
-        return "%s: %s, with %s free in %s; make room there" % (path, why, _free(folder), folder)
+        return "%s: %s, with %s free in %s" % (path, why, _free(folder), folder), "make room there"
     if error.errno == _READ_ONLY or isinstance(error, PermissionError):
-        return "%s: %s; make %s writable for you%s" % (path, why, folder, _elsewhere(path))
-    return "%s: %s" % (path, why)
+        return "%s: %s" % (path, why), "make %s writable for you%s" % (folder, _elsewhere(path))
+    return "%s: %s" % (path, why), ""
 
 
 _SET = " and set XDG_STATE_HOME to its new place"

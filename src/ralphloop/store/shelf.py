@@ -24,7 +24,6 @@ ARMED, OWNED, ENDED = "armed", "owned", "ended"
 # For the lock that all loops of a project share: of dozens the last waits for all others, and the client
 # gives a session's first hook 20 s.
 WAIT_S = 15.0
-file_name = files.file_name
 RECORD = "record"  # a file of this name: the person wants every stop here kept
 
 
@@ -143,7 +142,7 @@ class Shelf:
         """The loop of this session; without a session id, the first one that has an owner."""
         if session is None:
             return next(self.records(OWNED), None)
-        name = file_name(session)
+        name = files.file_name(session)
         record = self.load(OWNED, name + ".json") if name else None
         if record is not None:
             record.session = session
@@ -199,7 +198,7 @@ class Shelf:
             self.put(record, kind)
 
     def _place(self, record: Record, kind: str) -> str:
-        name = file_name(record.session or "") if kind == OWNED else record.id
+        name = files.file_name(record.session or "") if kind == OWNED else record.id
         return os.path.join(self.folder, kind, name + ".json")
 
     def _find(self, record: Record) -> str:

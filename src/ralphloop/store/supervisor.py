@@ -39,7 +39,7 @@ class Holder:
     boot: str  # of the machine, while it drives; empty once it has come to its end
     cwd: str  # where it was asked to work
     told_to_end: bool  # by the system, or by somebody who knows its number
-    owes: bool  # whether it has not said yet what the loop came to; one of before 0.5.0 does not tell
+    owes: bool  # whether it has not said yet what the loop came to; false where it is not known
 
     DEFAULTS: dict[str, Any] = {
         "pid": 0, "since": 0.0, "phase": STARTING, "until": 0.0, "why": "", "session": "", "number": 0,

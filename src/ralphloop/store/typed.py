@@ -51,4 +51,4 @@ def take(env: Mapping[str, str], session: str, *, commands: Sequence[str], now: 
 
 
 def _place(env: Mapping[str, str], session: str) -> str:
-    return os.path.join(shelf.home(env), "typed", shelf.file_name(session) + ".json")
+    return os.path.join(shelf.home(env), "typed", files.file_name(session) + ".json")

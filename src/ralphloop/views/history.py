@@ -6,12 +6,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ralphloop.agents.stamp import moment
-from ralphloop.engine import journal
-from ralphloop.engine.journal import RESTS, is_under_way
-from ralphloop.engine.journal import of_kind as of_kind
-from ralphloop.engine.journal import sessions as sessions
-from ralphloop.engine.journal import text as text
-from ralphloop.engine.journal import texts as texts
+from ralphloop.engine import under_way
 from ralphloop.store.loop import LoopFiles, iso
 
 Entry = dict[str, Any]
@@ -35,7 +30,7 @@ class Stretch(NamedTuple):
 
 
 def history_of(loop: LoopFiles) -> History:
-    lines = journal.lines(loop)
+    lines = under_way.lines(loop)
     if lines is None:
         return History((), (JOURNAL_LOST,))
     entries, bad = [], 0
@@ -54,13 +49,13 @@ def history_of(loop: LoopFiles) -> History:
 
 def entry_of(raw: str | bytes) -> Entry | None:
     """What one line says; None for one that is no entry, which may be in the middle of a write."""
-    entry = journal.entry_of(raw)
+    entry = under_way.entry_of(raw)
     return entry if entry is not None and moment(entry["at"]) is not None else None
 
 
 def rest_of(raw: str) -> Entry | None:
     """What was written behind half a line, where a write was cut off before its end."""
-    entry = journal.rest_of(raw)
+    entry = under_way.rest_of(raw)
     return entry if entry is not None and moment(entry["at"]) is not None else None
 
 
@@ -71,19 +66,19 @@ def at(entry: Entry) -> float:
 def rested_at(entries: Sequence[Entry]) -> float | None:
     """When the loop last came to rest."""
     for entry in reversed(entries):
-        if _rests(entry) or (entry["event"] == "stop" and not is_under_way(entry)):
+        if _rests(entry) or (entry["event"] == "stop" and not under_way.is_under_way(entry)):
             return at(entry)
     return None
 
 
 def _rests(entry: Entry) -> bool:
     """A supervisor goes on after most of its sessions."""
-    return entry["event"] in RESTS and entry.get("verdict") not in ("next", "wait")
+    return entry["event"] in under_way.RESTS and entry.get("verdict") not in ("next", "wait")
 
 
 def stretches(entries: Sequence[Entry], *, begin: float, end: float) -> list[Stretch]:
     """The times in which the loop was under way, as moments; `begin` and `end` are its first and last."""
-    found = journal.parts(entries, begin=iso(begin) if begin else "", end=iso(end))
+    found = under_way.parts(entries, begin=iso(begin) if begin else "", end=iso(end))
     return [
         Stretch(task, moment(first) or 0.0, moment(last) or 0.0, rests) for task, first, last, rests in found
     ]

@@ -10,6 +10,7 @@ from ralphloop.domain import jsontext
 from ralphloop.domain.continuing import PROMISE
 from ralphloop.domain.ledger import Ledger
 from ralphloop.domain.model import PROVEN
+from ralphloop.engine import under_way
 from ralphloop.engine.spending import look
 from ralphloop.store import files
 from ralphloop.store.loop import LoopFiles
@@ -93,7 +94,7 @@ class Report(NamedTuple):
         return max(0.0, (self.ended_at or self.made_at) - begin) if begin else 0.0
 
     def of_kind(self, event: str) -> Iterator[Entry]:
-        return history.of_kind(self.entries, event)
+        return under_way.of_kind(self.entries, event)
 
 
 def report_of(loop: LoopFiles, *, now: float, env: Mapping[str, str]) -> Report:
@@ -111,7 +112,7 @@ def report_of(loop: LoopFiles, *, now: float, env: Mapping[str, str]) -> Report:
         made_at=now,
         ended_at=rested,
         working_s=sum(part.end - part.begin for part in work),
-        sessions=_in_order(*history.sessions(said.entries), state.owner or ""),
+        sessions=_in_order(*under_way.sessions(said.entries), state.owner or ""),
         clients=_in_order(*(check.client for check in proofs.checks)),
         models=_in_order(*spending.by_model, *(check.model for check in proofs.checks)),
         limits=used(loop.record.limits, state, spending),
@@ -128,7 +129,7 @@ def report_of(loop: LoopFiles, *, now: float, env: Mapping[str, str]) -> Report:
             *said.faults,
             *proofs.faults,
             *_unproven(ledger, proofs),
-            *_uncounted(history.sessions(said.entries), account.paths),
+            *_uncounted(under_way.sessions(said.entries), account.paths),
         ),
     )
 
@@ -138,13 +139,13 @@ def _in_order(*names: str) -> tuple[str, ...]:
 
 
 def _refused(entries: tuple[Entry, ...]) -> Iterator[Refused]:
-    for entry in history.of_kind(entries, "refused", "stop"):
+    for entry in under_way.of_kind(entries, "refused", "stop"):
         if entry["event"] == "stop":
-            for word in history.text(entry, "refused").split(", "):
+            for word in under_way.text(entry, "refused").split(", "):
                 if word in COMPLETION:
                     yield Refused(entry["at"], "", "", COMPLETION[word], "", False)
             continue
-        task, command, why, evidence = (history.text(entry, key) for key in _REFUSAL)
+        task, command, why, evidence = (under_way.text(entry, key) for key in _REFUSAL)
         yield Refused(entry["at"], task, command, why, evidence, entry.get("final") is True)
 
 

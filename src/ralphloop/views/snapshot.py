@@ -192,10 +192,7 @@ def _tasks(loop: LoopFiles) -> tuple[TaskList, Ledger, Worklist, str]:
 
 def _uncommitted(loop: LoopFiles, state: LoopState, listed: TaskList, ledger: Ledger) -> list[str]:
     """What a run was to commit and did not; while somebody is at it that is what has failed once."""
-    terms = loop.record.supervision
-    if terms is None or not terms.branch:
-        return []
-    found = committed.missing(ledger, [task.id for task in listed.tasks])
+    found = committed.missing(loop.record.supervision, ledger, listed)
     if not found or not (state.live or supervisor.is_held(loop)):
         return found
     return [task for task in found if committed.FAULT in ledger.tasks[task]]

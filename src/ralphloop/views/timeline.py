@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 from ralphloop.agents.stamp import moment
 from ralphloop.domain.plain import plain
+from ralphloop.engine.under_way import text
 from ralphloop.views import figure
 from ralphloop.views.clock import local
-from ralphloop.views.history import text
 from ralphloop.views.report import Report
 
 WIDTH, LEFT, RIGHT = 1000.0, 150.0, 980.0

@@ -7,7 +7,8 @@ import os
 import pytest
 
 from ralphloop.store import ended, files
-from ralphloop.store.shelf import ENDED, OWNED, file_name
+from ralphloop.store.files import file_name
+from ralphloop.store.shelf import ENDED, OWNED
 
 
 def marks(here) -> dict[str, str]:

@@ -10,7 +10,8 @@ import pytest
 from ralphloop.domain import jsontext
 from ralphloop.domain.model import Limits, LoopState
 from ralphloop.store import arming, ended, files, shelf
-from ralphloop.store.shelf import ARMED, ENDED, OWNED, Record, Shelf, file_name, home, mirror
+from ralphloop.store.files import file_name
+from ralphloop.store.shelf import ARMED, ENDED, OWNED, Record, Shelf, home, mirror
 from unit.domain.cases import each
 
 

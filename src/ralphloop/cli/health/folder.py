@@ -11,8 +11,7 @@ from ralphloop.cli.health.finding import FATAL, FINE, WARNING, Finding
 from ralphloop.errors import NoLocksError
 from ralphloop.loops import precheck
 from ralphloop.loops.place import Place
-from ralphloop.store import disk, lock, shelf, tasks
-from ralphloop.store.approvals import why_void
+from ralphloop.store import approvals, disk, lock, shelf, tasks
 from ralphloop.store.shelf import Shelf
 from ralphloop.tasklists.registry import own_file
 
@@ -21,9 +20,9 @@ BLOCK = 4096
 
 def examine(place: Place) -> Iterator[Finding]:
     yield _state_folder(place)
-    trouble = _trouble(place.project)
-    if trouble:
-        yield Finding("project", FATAL, *_cured(trouble))
+    wrong, cure = _trouble(place.project)
+    if wrong:
+        yield Finding("project", FATAL, wrong, _begun(cure))
     for source in place.sources():
         if not precheck.writable(source).fine:
             told = f"{own_file(source)} lies below .claude/, where Claude Code lets the agent edit nothing"
@@ -39,12 +38,12 @@ def _state_folder(place: Place) -> Finding:
     if not os.path.isdir(nearest) or not os.access(nearest, os.W_OK | os.X_OK):
         told = f"the state directory {folder} cannot be written ({nearest} is in the way)"
         return Finding("state", FATAL, told, "Make it writable, or set XDG_STATE_HOME to another place")
-    trouble = _trouble(nearest)
-    if trouble:
-        return Finding("state", FATAL, *_cured(f"the state directory {folder} cannot be used: {trouble}"))
-    void = why_void(Shelf(place.project, place.env))
-    if void:
-        return Finding("state", FATAL if _has_checks(place) else WARNING, *_cured(void))
+    wrong, cure = _trouble(nearest)
+    if wrong:
+        return Finding("state", FATAL, f"the state directory {folder} cannot be used: {wrong}", _begun(cure))
+    wrong, cure = approvals.void(Shelf(place.project, place.env))
+    if wrong:
+        return Finding("state", FATAL if _has_checks(place) else WARNING, wrong, _begun(cure))
     return Finding("state", FINE, f"the state directory {folder} can be written")
 
 
@@ -57,14 +56,14 @@ def _has_checks(place: Place) -> bool:
     return False
 
 
-def _cured(told: str) -> tuple[str, str]:
-    """What is wrong, and what to do about it."""
-    wrong, _, cure = told.partition("; ")
-    return wrong, cure[:1].upper() + cure[1:]
+def _begun(cure: str) -> str:
+    """As the sentence that it is here."""
+    return cure[:1].upper() + cure[1:]
 
 
-def _trouble(folder: str) -> str:
-    """What keeps a loop from writing here or from locking what it wrote, tried with a file without a name."""
+def _trouble(folder: str) -> tuple[str, str]:
+    """What keeps a loop from writing here or from locking what it wrote, tried with a file without a name,
+    and the cure."""
     try:
         with tempfile.TemporaryFile(dir=folder) as file:
             file.write(bytes(BLOCK))
@@ -73,7 +72,7 @@ def _trouble(folder: str) -> str:
     except OSError as error:
         error.filename = error.filename if isinstance(error, NoLocksError) else os.path.join(folder, "")
         return disk.told(error)
-    return ""
+    return "", ""
 
 
 def _lock(handle: int, folder: str) -> None:

@@ -6,7 +6,7 @@ import argparse
 
 from ralphloop import loops
 from ralphloop.cli import allowance
-from ralphloop.cli.output import say, show
+from ralphloop.cli.output import show, tell
 from ralphloop.loops.spec import ending, execution, listing, step, wording
 from ralphloop.loops.spec.catalogue import specs_here
 from ralphloop.loops.spec.kind import Kind
@@ -35,7 +35,7 @@ def implement(kind: Kind, args: argparse.Namespace) -> int:
     place = loops.here()
     spec = specs_here(kind, place).must_have_current()
     wish = execution.Wish(args.max_task_iterations, args.max_global_iterations, args.recovery_mode)
-    return show(execution.implement(place, spec, wish=wish, told=say))
+    return show(execution.implement(place, spec, wish=wish, told=tell))
 
 
 def switch(kind: Kind, args: argparse.Namespace) -> int:
@@ -45,8 +45,8 @@ def switch(kind: Kind, args: argparse.Namespace) -> int:
 
 def cancel(kind: Kind, args: argparse.Namespace) -> int:
     place = loops.here()
-    return show(ending.cancel(place, specs_here(kind, place), name=args.name, told=say))
+    return show(ending.cancel(place, specs_here(kind, place), name=args.name, told=tell))
 
 
 def status(kind: Kind, args: argparse.Namespace, *, begin: str) -> int:
-    return show(listing.status(kind, loops.here(writes=False), begin=begin), as_json=args.json)
+    return show(listing.status(kind, loops.here(writes=False), begin=begin), as_json=args.json, as_is=True)

@@ -6,7 +6,8 @@ from bisect import bisect_right
 from collections.abc import Iterable
 
 from ralphloop.domain.model import ASKED, CLAIMED, GIVEN, OPEN
-from ralphloop.views.history import Entry, at, text, texts
+from ralphloop.engine.under_way import text, texts
+from ralphloop.views.history import Entry, at
 from ralphloop.views.snapshot import TaskView
 
 

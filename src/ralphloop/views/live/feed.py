@@ -15,7 +15,7 @@ from ralphloop.agents.transcript_place import transcript_of
 from ralphloop.agents.usage import Context, context_of
 from ralphloop.domain.model import RUNNING, WAITING, LoopState
 from ralphloop.domain.plain import plain
-from ralphloop.engine import journal as decisions
+from ralphloop.engine import under_way
 from ralphloop.engine.account import transcripts_of
 from ralphloop.engine.transcript import masked
 from ralphloop.store import files, shelf, supervisor
@@ -202,7 +202,7 @@ class Feed:
         state = self._state
         if self._past is None:
             begin = iso(state.started_at) if state.started_at else ""
-            parts = decisions.parts(self._entries, begin=begin, end=iso(now))
+            parts = under_way.parts(self._entries, begin=begin, end=iso(now))
             self._past = [(first, last) for _, first, last, _ in parts]
             self._before = transcripts_of(self._loop, state, said=self._entries, env=self._env)
             self._entries = []
