@@ -39,19 +39,22 @@ class Person:
         return [self._words.pop(0)] if self._words else []
 
 
+def watched(more_time_s: float = 0.0) -> Watched:
+    return Watched(
+        parse=parse,
+        is_cancelled=lambda: False,
+        pause=lambda: None,
+        skip=lambda: False,
+        more_time_s=lambda: more_time_s,
+    )
+
+
 def test_an_interrupted_client_may_end_in_its_own_way(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     """Though the session is older than a client may be deaf for."""
     monkeypatch.setattr(drive, "DEAF_S", 0.0)
     agent = stage.python(POLITE)
     wait_for_line(agent, b"ready")
-    watched = Watched(
-        parse=parse,
-        is_cancelled=lambda: False,
-        pause=lambda: None,
-        skip=lambda: False,
-        more_time_s=lambda: 0.0,
-    )
-    session = Drive(agent, Person(supervisor.INTERRUPT), idle_s=60, time_left_s=60).run(watched)
+    session = Drive(agent, Person(supervisor.INTERRUPT), idle_s=60, time_left_s=60).run(watched())
     assert (session.cut, session.ending.code) == (judge.INTERRUPT, 0)
     assert session.result is not None
     assert session.result.text == "ended well"
@@ -60,12 +63,5 @@ def test_an_interrupted_client_may_end_in_its_own_way(stage: Stage, monkeypatch:
 def test_time_that_the_person_takes_away_ends_the_session_within_it(stage: Stage) -> None:
     agent = stage.python(POLITE)
     wait_for_line(agent, b"ready")
-    watched = Watched(
-        parse=parse,
-        is_cancelled=lambda: False,
-        pause=lambda: None,
-        skip=lambda: False,
-        more_time_s=lambda: -3600.0,
-    )
-    session = Drive(agent, Person(), idle_s=600, time_left_s=3600).run(watched)
+    session = Drive(agent, Person(), idle_s=600, time_left_s=3600).run(watched(-3600.0))
     assert (session.cut, session.ending.code) == (judge.TIME, 0)
