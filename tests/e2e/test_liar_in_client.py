@@ -118,9 +118,9 @@ def test_word_that_all_is_done_is_refused_each_time_with_the_open_tasks(bench: B
 def test_empty_words_set_a_task_aside_at_the_third_and_stall_the_loop_at_the_last_task(bench: Bench) -> None:
     played = bench.play([text("Holding.")] * 9)
     assert played.ending == ("ended", "stalled")
-    assert played.told("Task F1 is set aside: the same reply 3 times.") == [False] * 3 + [True, False]
-    assert len(played.requests) == 5
-    assert played.outside.loop["detail"] == "the same reply 3 times"
+    assert played.told("Task F1 is set aside: the same reply 3 times.") == [False] * 3 + [True, False, False]
+    assert len(played.requests) == 6  # three about each task
+    assert played.outside.loop["detail"] == "3 continuations without a tool call or a changed task"
     assert bench.passes() == {"F1": False, "F2": False}
 
 

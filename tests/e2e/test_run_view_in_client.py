@@ -35,9 +35,9 @@ def test_the_view_follows_the_run_to_its_end(client_home, project):
 
 def test_p_and_a_pause_from_elsewhere_hold_at_the_end_of_the_turn_and_it_goes_on(client_home, project):
     """In a wide view, which follows to the end too."""
-    first, second = threading.Event(), threading.Event()
+    first, second, third = threading.Event(), threading.Event(), threading.Event()
     work = feature_turns(1, 3)
-    replies = [work[0].held(first), work[1], work[2].held(second), *work[3:]]
+    replies = [work[0].held(first), work[1], work[2].held(second), work[3], work[4].held(third), work[5]]
     with (
         running(client_home, project(list_of({}, {}, {})), replies) as stage,
         at_terminal(stage, columns=200, rows=50) as screen,
@@ -63,6 +63,7 @@ def test_p_and_a_pause_from_elsewhere_hold_at_the_end_of_the_turn_and_it_goes_on
         assert "`ralphloop resume demo`, or `p` in its view, goes on" in other.stderr
         assert stage.command("resume", "demo").code == 0
         screen.wait_for("session 3", deadline_s=WAIT_S)
+        third.set()
         screen.wait_for("demo · complete", deadline_s=WAIT_S)
         assert screen.exit_code(deadline_s=WAIT_S) == 0
     assert stage.ending == ("ended", "complete")
