@@ -164,7 +164,8 @@ def test_what_a_subagent_used_before_it_was_killed_counts(client_home, project):
 
 
 def test_dollars_hold_across_kills(client_home, project):
-    """Each turn costs $1.50 and is killed: of $2.00 there are two, and no third session begins."""
+    """Each turn costs $1.50 and is killed: of $2.00 there are two, and no third session begins. In the second
+    the client, which is told what is left, may end by itself before the blow; then nothing is left to judge."""
     dear = bash(HANG).using(output_tokens=100_000)
     with running(client_home, project(list_of({}, model=SONNET)), lambda _: dear) as stage:
         siege = Siege(stage, 0, (*PATIENT, "--max-cost", "2"))
@@ -173,8 +174,9 @@ def test_dollars_hold_across_kills(client_home, project):
             eventually(lambda turn=turn: in_transcripts(stage) >= turn * 100_000, deadline_s=60)
             siege.strike(EVERYBODY, sure=False)
             siege.await_silence()
+        by_itself = stage.ending == ("ended", "budget")
         ended = stage.run(*PATIENT)
-        assert ended.code == 11, ended
+        assert ended.code == (1 if by_itself else 11), ended
         assert stage.ending == ("ended", "budget")
         assert len(stage.events("session")) == 2
         assert counter(stage)["cost_usd"] == pytest.approx(3.0, abs=0.1)
