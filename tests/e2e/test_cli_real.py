@@ -26,6 +26,7 @@ CALLS = {
     "resume": ["resume", "shop", "--max-iterations", "60"],
     "limit": ["limit", "shop", "--max-iterations", "60", "--json"],
     "cancel": ["cancel", "shop"],
+    "clean": ["clean", "--all", "--json"],
     "done": ["done", "F2"],
     "verify": ["verify", "F2", "--json"],
     "evidence": ["evidence", "F2"],

@@ -39,6 +39,7 @@ WAYS: dict[str, list[list[str]]] = {
     "resume": [[EVIL], [NAME, "--session", "x" + EVIL]],
     "limit": [[NAME], [NAME, "--json"], [NAME, "--max-iterations", "90"], [EVIL]],
     "cancel": [[EVIL]],
+    "clean": [[], ["--all"], ["--all", "--json"], [NAME], [EVIL]],
     "done": [[EVIL], ["F1" + EVIL], ["F1" + EVIL, "--json"]],
     "verify": [[EVIL], ["F1" + EVIL], ["--all"], ["--all", "--json"]],
     "evidence": [[], ["--json"], ["F1" + EVIL], ["0001-F1"], [EVIL]],

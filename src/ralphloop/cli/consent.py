@@ -40,12 +40,13 @@ def can_ask() -> bool:
     return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout))
 
 
-def ask(question: str) -> bool:
+def ask(question: str, *, left: str = "Nothing is approved and nothing started.") -> bool:
+    """Whether the person says yes; `left` is what Ctrl-C leaves."""
     try:
         return input(question).strip().lower() in ("y", "yes")
     except EOFError:
         print()
         return False
     except KeyboardInterrupt:
-        print("\nNothing is approved and nothing started.")
+        print("\n" + left)
         raise

@@ -34,6 +34,7 @@ COMMANDS = {
     "resume": ("ralphloop.cli.resume", "go on with a paused or ended loop"),
     "limit": ("ralphloop.cli.limit", "show a loop's limits and what is used of them, or change some"),
     "cancel": ("ralphloop.cli.cancel", "end a loop for good"),
+    "clean": ("ralphloop.cli.clean", "remove what loops that are over have left"),
     "done": ("ralphloop.cli.done", "claim that a task is done"),
     "verify": ("ralphloop.cli.verify", "run a task's checks by hand"),
     "evidence": ("ralphloop.cli.evidence", "show what was run to prove a task"),

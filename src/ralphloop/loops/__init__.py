@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from ralphloop.loops.glance import state as state
     from ralphloop.loops.halt import cancel as cancel
     from ralphloop.loops.halt import pause as pause
+    from ralphloop.loops.leavings import Remains as Remains
+    from ralphloop.loops.leavings import clean as clean
+    from ralphloop.loops.leavings import remains as remains
     from ralphloop.loops.notice import notify as notify
     from ralphloop.loops.notice import notify_of as notify_of
     from ralphloop.loops.notice import try_notify as try_notify
@@ -90,6 +93,9 @@ _HOMES = {
     "Wish": "outset",
     "resume": "resumption",
     "limit": "bounds",
+    "Remains": "leavings",
+    "remains": "leavings",
+    "clean": "leavings",
     "approve": "consent",
     "waiting_change": "consent",
     "Approval": "consent",

@@ -15,7 +15,7 @@ from ralphloop.store.lock import Lock
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Optional
+    from typing import Iterable, Optional
 
     from ralphloop.store.shelf import Record, Shelf
 
@@ -70,6 +70,15 @@ def catch_up(here: Shelf) -> None:
             note(here, None, known=distrust(here))
     except (OSError, errors.BusyError):
         pass
+
+
+def forget(here: Shelf, records: Iterable[Record]) -> None:
+    """Take the records of loops away that have ended: nobody finds them any more. Call it under the lock."""
+    distrust(here)
+    for record in records:
+        files.remove(os.path.join(here.folder, ENDED, record.id + ".json"))
+    if os.path.isdir(os.path.join(here.folder, ENDED)):
+        note(here, None, known=False)
 
 
 def stamp(here: Shelf, path: str, ended_at: str) -> None:
