@@ -3,7 +3,7 @@
 python scripts/lock.py              lock what pyproject.toml asks for; a version that still fits stays
 python scripts/lock.py --upgrade    take the newest versions that fit
 
-One resolution for every Python that is supported. It needs uv on PATH, which is not part of the locks.
+One resolution for every Python that is supported. It needs uv, beside this Python or on PATH.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ def main() -> int:
     )
     parser.add_argument("--upgrade", action="store_true", help="take the newest versions that fit")
     args = parser.parse_args()
-    program = shutil.which("uv")
+    program = shutil.which("uv", path=str(Path(sys.executable).parent)) or shutil.which("uv")
     if program is None:
-        print("lock: uv is not on PATH; `pip install uv` into an environment of its own.", file=sys.stderr)
+        print("lock: no uv; `make .venv/.ready`, then .venv/bin/python scripts/lock.py.", file=sys.stderr)
         return 1
     for name, groups in LOCKS.items():
         write(program, name, groups, upgrade=args.upgrade)

@@ -105,8 +105,12 @@ def test_links_lead_to_files_of_the_repository() -> None:
 
 
 def anchors(page: Path) -> set[str]:
+    return anchors_of(page.read_text(encoding="utf-8"))
+
+
+def anchors_of(text: str) -> set[str]:
     """The places of a page that a link can lead to, as GitHub names them."""
-    headings = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.M)
+    headings = re.findall(r"^#+ (.+)$", text, re.M)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
