@@ -1,4 +1,4 @@
-# `make demo` and `make test` set up whatever they need: python3, make, git and npm are enough.
+# `make demo` needs python3 and git, and installs nothing; the others set up whatever they need, npm for the client.
 
 PYTHON ?= python3
 VENV := .venv
@@ -15,8 +15,13 @@ export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: help demo test test-slow lint unit e2e bench conformance fuzz soak coverage mutate audit figures clean
 
+# A function: $(call IS_NEW_ENOUGH,PROGRAM) ends the recipe with a sentence if the program is no Python for us.
+IS_NEW_ENOUGH = command -v $(1) >/dev/null \
+	|| { echo 'There is no $(1) here; ralphloop needs Python 3.10 or newer: try make PYTHON=python3.12' >&2; exit 1; } \
+	&& $(1) -c 'import sys; sys.version_info >= (3, 10) or sys.exit("ralphloop needs Python 3.10 or newer, and $(1) is %d.%d.%d: try make PYTHON=python3.12" % sys.version_info[:3])'
+
 help:
-	@echo 'make demo    watch a scripted agent work through three tasks'
+	@echo 'make demo    watch a scripted agent work through three tasks; installs nothing'
 	@echo 'make test    lint, types, import contracts, the fast tests'
 	@echo 'make test-slow   the other tests: the real client, the public cases, demo, wheel, kills'
 	@echo 'make bench   what a stop costs, as ratios (BENCH="--quick" for a short run)'
@@ -30,7 +35,7 @@ help:
 
 $(READY): pyproject.toml requirements/dev.txt
 	@echo 'Setting up $(VENV) …'
-	@$(PYTHON) -c 'import sys; sys.exit("ralphloop needs Python 3.10 or newer; try make PYTHON=python3.12") if sys.version_info < (3, 10) else None'
+	@$(call IS_NEW_ENOUGH,$(PYTHON))
 	@$(PYTHON) -m venv $(VENV)
 	@$(PIP) --require-hashes --requirement requirements/dev.txt
 	@$(PIP) --no-deps --no-build-isolation --no-index --editable .
@@ -42,8 +47,9 @@ $(CLAUDE):
 	@npm install --silent --no-audit --no-fund --prefix .cache/claude '@anthropic-ai/claude-code@$(CLAUDE_VERSION)' \
 		&& touch $@ || echo 'npm could not install it: the tests that need it will be skipped.'
 
-demo: $(READY)
-	@$(BIN)/ralphloop demo
+demo:
+	@$(call IS_NEW_ENOUGH,$(PYTHON))
+	@$(PYTHON) src/ralphloop demo
 
 lint: $(READY)
 	$(BIN)/ruff check .

@@ -91,6 +91,22 @@ def test_shows_the_whole_story_and_exits_0(caller: Caller) -> None:
     assert "\x1b" not in done.stdout
 
 
+def test_says_how_to_install_it_where_it_is_not_and_leads_on_with_run(caller: Caller, tmp_path: Path) -> None:
+    """In the words of the README, so that one of them cannot go stale alone."""
+    readme = (PACKAGE.parents[1] / "README.md").read_text(encoding="utf-8")
+    (tmp_path / "bin").mkdir()
+    path = os.pathsep.join([str(tmp_path / "bin"), "/usr/bin", "/bin"])
+    bare = caller.run(env={"PATH": path}).stdout
+    install = bare.partition("To install it, in the folder of ralphloop\n")[2].partition("\n\n")[0]
+    lines = [line.strip() for line in install.splitlines() if "#" not in line]
+    assert len(lines) == 3
+    assert [line for line in lines if line not in readme] == []
+    after = bare.partition("Next, in a project of yours\n")[2]
+    assert re.findall(r"^  ralphloop (\w+)", after, re.MULTILINE) == ["new", "run", "status", "pause"]
+    (tmp_path / "bin/ralphloop").symlink_to("/bin/true")
+    assert "To install it" not in caller.run(env={"PATH": path}).stdout
+
+
 def test_claims_once_by_command_and_once_in_the_file(caller: Caller) -> None:
     turns = re.split(r"^Turn \d.*$", caller.run().stdout, flags=re.MULTILINE)
     assert "feature_list.json" in turns[3]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import shutil
 import statistics
 import sys
 from collections.abc import Sequence
@@ -58,12 +59,17 @@ JOBS = {
     "F2": Job("test_greet.sh", "demo_test_greet.sh", "sh test_greet.sh", "test both greetings", by_hand=True),
     "F3": Job("README.md", "demo_readme.md", "grep -n greet.sh README.md", "say how to use it"),
 }
+INSTALL = (
+    "pipx install .",
+    "# or, without pipx:",
+    "python3 -m venv ~/.ralphloop && ~/.ralphloop/bin/pip install .",
+    'export PATH="$HOME/.ralphloop/bin:$PATH"',
+)
 NEXT = (
-    ("pipx install .", "or README's lines without pipx"),
     ("ralphloop new NAME --from ideas.md", "make tasks of a Markdown list"),
-    ("ralphloop start NAME --launch", "work through it in Claude Code"),
+    ("ralphloop run NAME", "Claude Code works through them"),
     ("ralphloop status", "see where the loop is"),
-    ("ralphloop cancel", "end it"),
+    ("ralphloop pause, ralphloop cancel", "let it rest, end it"),
 )
 
 
@@ -186,9 +192,18 @@ def _summarise(stage: Stage, screen: Screen, run: Run) -> None:
             *_labelled("commits", stage.commits()),
         ]
     )
+    if not _is_installed():
+        screen.title("To install it, in the folder of ralphloop")
+        for line in INSTALL:
+            screen.plain(f"  {line}")
     screen.title("Next, in a project of yours")
     for command, purpose in NEXT:
         screen.plain(f"  {command:<35} {purpose}")
+
+
+def _is_installed() -> bool:
+    """Whether the next commands would be found; what `uvx` puts on PATH is gone with it."""
+    return shutil.which("ralphloop") is not None and "UV" not in os.environ
 
 
 def _decisions(run: Run) -> str:
