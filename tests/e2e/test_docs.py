@@ -3,11 +3,14 @@ and outcome is in them."""
 
 from __future__ import annotations
 
+import argparse
+import importlib
+import json
 import os
 import re
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -35,7 +38,8 @@ def fenced(page: Path, language: str) -> list[str]:
 
 
 def commands(session: str) -> list[str]:
-    return [line[2:] for line in session.splitlines() if line.startswith("$ ")]
+    """What is typed, line by line; `> ` is the rest of a command."""
+    return [line[2:] for line in session.splitlines() if line.startswith(("$ ", "> "))]
 
 
 def script_of(page: Path) -> str:
@@ -149,6 +153,40 @@ def test_make_targets_of_the_readme_exist() -> None:
 def test_every_command_is_documented() -> None:
     page = (REPOSITORY / "docs/commands.md").read_text(encoding="utf-8")
     assert [name for name in COMMANDS if f"`{name}" not in page] == []
+
+
+def parsers(parser: argparse.ArgumentParser, name: str) -> Iterator[tuple[str, argparse.ArgumentParser]]:
+    yield name, parser
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for verb, below in action.choices.items():
+                yield from parsers(below, f"{name} {verb}")
+
+
+def test_every_command_with_json_is_documented_as_such() -> None:
+    """A command whose every verb has it is named alone."""
+    having = set()
+    for name, (module, _) in COMMANDS.items():
+        parser = argparse.ArgumentParser()
+        importlib.import_module(module).configure(parser)
+        found = [called for called, each in parsers(parser, name) if "--json" in each._option_string_actions]
+        having |= {name} if name == "service" and found else set(found)
+    page = (REPOSITORY / "docs/commands.md").read_text(encoding="utf-8")
+    told = page.partition("`--json` prints JSON for scripts (")[2].partition(";")[0]
+    assert set(re.findall(r"`([a-z ]+)`", told)) == having
+
+
+@pytest.mark.slow
+def test_the_cases_that_show_a_difference_hold() -> None:
+    page = (REPOSITORY / "docs/differences.md").read_text(encoding="utf-8")
+    cases = re.findall(r"`((?:features|specum|speckit)/[a-z-]+)`", page)
+    only = [word for case in cases for word in ("--only", f"{case}.toml")]
+    done = subprocess.run(
+        [sys.executable, "-m", "ralphloop", "conformance", "--json", *only],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    played = [case["file"] for case in json.loads(done.stdout)["cases"] if case["result"] == "passed"]
+    assert sorted(played) == sorted(f"{case}.toml" for case in cases)
 
 
 def test_every_outcome_is_documented() -> None:
