@@ -19,6 +19,8 @@ from pathlib import Path
 import pytest
 
 import ralphloop
+from ralphloop.cli.demo_screen import Screen
+from ralphloop.testing.hook_call import ALLOW, HookAnswer, HookOutput
 
 pytestmark = pytest.mark.slow
 
@@ -235,6 +237,19 @@ def test_in_a_terminal_it_is_colored_paced_and_fits_80_columns(
     lines = ESCAPE.sub("", terminal.text).splitlines()
     assert [line for line in lines if len(line) > 80 and str(caller.tmp) not in line] == []
     assert list(caller.tmp.iterdir()) == []
+
+
+def test_work_counts_as_a_pause_so_that_a_busy_machine_shows_it_no_slower() -> None:
+    """Pauses and work one after the other would take 5.7 seconds here."""
+    begun = time.monotonic()
+    controller, terminal = pty.openpty()
+    with open(terminal, "w", encoding="utf-8") as stream:
+        screen = Screen(stream, fast=False, color=False, env={})
+        for _ in range(3):
+            screen.stop(HookAnswer(ALLOW, HookOutput(0, "", "", 1.0)), refused=True, rule="")
+            time.sleep(1)
+    os.close(controller)
+    assert time.monotonic() - begun < 4.5
 
 
 @pytest.mark.parametrize(("options", "env"), [(["--no-color"], {}), ([], {"NO_COLOR": "1"})])

@@ -26,6 +26,7 @@ class Screen:
         terminal = stream.isatty()
         self._stream = stream
         self._paced = terminal and not fast
+        self._read_by = 0.0
         self._colored = terminal and color and not env.get("NO_COLOR") and env.get("TERM") != "dumb"
         self._width = min(_WIDEST, shutil.get_terminal_size((80, 24)).columns)
 
@@ -96,11 +97,13 @@ class Screen:
         return f"\x1b[{_STYLES[style]}m{text}\x1b[0m" if self._colored and style else text
 
     def _print(self, text: str) -> None:
+        time.sleep(max(0.0, self._read_by - time.monotonic()))
         print(text, file=self._stream, flush=True)
 
     def _pause(self, kind: str) -> None:
+        """Before the next line; what is worked meanwhile is time to read, too."""
         if self._paced:
-            time.sleep(_PACE_S[kind])
+            self._read_by = time.monotonic() + _PACE_S[kind]
 
 
 def _shown(step: Tool) -> str:
