@@ -17,8 +17,8 @@ export PYTHONDONTWRITEBYTECODE :=
 
 # A function: $(call IS_NEW_ENOUGH,PROGRAM) ends the recipe with a sentence if the program is no Python for us.
 IS_NEW_ENOUGH = command -v $(1) >/dev/null \
-	|| { echo 'There is no $(1) here; ralphloop needs Python 3.10 or newer: try make PYTHON=python3.12' >&2; exit 1; } \
-	&& $(1) -c 'import sys; sys.version_info >= (3, 10) or sys.exit("ralphloop needs Python 3.10 or newer, and $(1) is %d.%d.%d: try make PYTHON=python3.12" % sys.version_info[:3])'
+	|| { echo 'There is no $(1) here; ralphloop needs Python 3.10 or newer: try make $(MAKECMDGOALS) PYTHON=python3.12' >&2; exit 1; } \
+	&& $(1) -c 'import sys; sys.version_info >= (3, 10) or sys.exit("ralphloop needs Python 3.10 or newer, and $(1) is %d.%d.%d: try make $(MAKECMDGOALS) PYTHON=python3.12" % sys.version_info[:3])'
 
 help:
 	@echo 'make demo    watch a scripted agent work through three tasks; installs nothing'

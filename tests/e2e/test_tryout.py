@@ -58,12 +58,14 @@ def test_make_demo_names_a_python_that_is_too_old(fresh: Path, tmp_path: Path) -
     old.write_text(f'#!/bin/sh\nexec {PYTHON} -c "import sys; sys.version_info = (3, 9, 6); $2"\n')
     old.chmod(0o755)
     said = refused(fresh, newcomer(tmp_path / "home", tmp_path), f"PYTHON={old}")
-    assert said == f"ralphloop needs Python 3.10 or newer, and {old} is 3.9.6: try make PYTHON=python3.12"
+    assert (
+        said == f"ralphloop needs Python 3.10 or newer, and {old} is 3.9.6: try make demo PYTHON=python3.12"
+    )
 
 
 def test_make_demo_says_that_there_is_no_python(fresh: Path, tmp_path: Path) -> None:
     said = refused(fresh, newcomer(tmp_path / "home", tmp_path), "PYTHON=python3.99")
-    needed = "ralphloop needs Python 3.10 or newer: try make PYTHON=python3.12"
+    needed = "ralphloop needs Python 3.10 or newer: try make demo PYTHON=python3.12"
     assert said == f"There is no python3.99 here; {needed}"
 
 
