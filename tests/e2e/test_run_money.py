@@ -165,7 +165,7 @@ def test_what_a_subagent_used_before_it_was_killed_counts(client_home, project):
 
 def test_dollars_hold_across_kills(client_home, project):
     """Each turn costs $1.50 and is killed: of $2.00 there are two, and no third session begins. In the second
-    the client, which is told what is left, may end by itself before the blow; then nothing is left to judge."""
+    the client, which knows what is left, may end by itself before the blow; then nothing is left to judge."""
     dear = bash(HANG).using(output_tokens=100_000)
     with running(client_home, project(list_of({}, model=SONNET)), lambda _: dear) as stage:
         siege = Siege(stage, 0, (*PATIENT, "--max-cost", "2"))
