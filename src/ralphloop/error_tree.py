@@ -6,7 +6,7 @@ RalphloopError
 │   │   └── GuardianLostError
 │   ├── ConfigError             is a ValueError as well
 │   ├── DemoError
-│   └── UnapprovedError         commands, already, askable
+│   └── UnapprovedError         commands, already, askable, doubts
 ├── BusyError
 ├── CommitError
 │   └── RefusedError            cure
@@ -82,6 +82,7 @@ class UnapprovedError(UserError):
         self.commands = commands
         self.already = already  # so many more were approved before
         self.askable = askable  # not inside an agent's client
+        self.doubts: tuple[str, ...] = ()  # about the list that they stand in
 
 
 class BusyError(RalphloopError):

@@ -109,7 +109,8 @@ def test_a_bug_exits_3_and_names_a_report(project: Project) -> None:
 
 
 def test_a_file_that_cannot_be_opened_is_an_expected_error(project: Project) -> None:
-    assert "nowhere.md: No such file or directory" in project.refused("new", "shop", "--from", "nowhere.md")
+    told = project.refused("new", "shop", "--from", "nowhere.md")
+    assert "there is no file nowhere.md in this folder; look at its name" in told
 
 
 def test_a_closed_pipe_ends_quietly(project: Project) -> None:

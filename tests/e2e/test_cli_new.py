@@ -10,9 +10,11 @@ import pytest
 
 from e2e.cli_project import Project
 from fakes import warm
+from ralphloop.loops.doubt import IN_FEATURES
 from ralphloop.tasklists import progress
 from unit.domain.cases import each
 
+UNPROVEN = "nothing can prove what the agent says is done (it counts as unverified)"
 CORPUS = {
     "single quotes": "it's a 'shop'",
     "double quotes": 'say "hello"',
@@ -133,6 +135,7 @@ def test_new_says_how_many_features_there_are_and_what_is_next(project: Project)
         "folder": ".ralph/loops/shop",
         "features": 2,
         "next": "ralphloop start shop",
+        "doubts": [f"F1, F2 have no check: {UNPROVEN}. Write {IN_FEATURES}"],
     }
 
 
@@ -163,17 +166,37 @@ def test_a_name_that_exists_is_refused(project: Project) -> None:
 @each(
     ("text", "told"),
     [
-        (b'{"features": [', "stdin cannot be used: feature_list.json is not JSON: "),
-        (b'{"tasks": []}', "feature_list.json has no array of features."),
-        (b'{"features": [1]}', "Feature 1 in feature_list.json is not an object."),
-        (b'{"features": [{"id": "A"}, {"id": "A"}]}', "have the id A."),
+        (b'{"features": [', "stdin is not JSON at line 1 column 15: the text ends in the middle"),
+        (
+            b'{"tasks": []}',
+            'stdin has no array of features, but one of "tasks"; rename "tasks" to "features".',
+        ),
+        (b'{"features": [1]}', "Feature 1 in stdin is not an object in braces; write {"),
+        (b'{"features": [{"id": "A"}, {"id": "A"}]}', "Two features in stdin have the id A: number 1 and"),
+        (b'{"features": [' + b"[" * 100_000, "stdin is not JSON: nested too deeply."),
         (b"Just words.\n", "stdin has no list: each top-level line such as `- Log in` becomes a feature."),
-        (b"", "stdin has no list"),
+        (b"", "stdin is empty, so nothing is to be done; write a line such as `- Log in` for each task."),
+        (b"\xef\xbb\xbf\n", "stdin is empty"),
+        (b"\xff\xfe-\0 \0", "stdin is UTF-16 and not UTF-8 text; save it as UTF-8 first."),
+        (b"PK\x03\x04\0", "stdin is no text, but a binary file; save it as Markdown or JSON."),
         (b"- caf\xe9\n", "stdin is not UTF-8 text (byte 5)"),
     ],
 )
 def test_a_list_that_cannot_be_used_is_refused(project: Project, text: bytes, told: str) -> None:
     assert told in project.refused("new", "shop", "--from", "-", stdin=text)
+
+
+def test_a_file_that_cannot_be_read_is_told_with_the_one_that_may_be_meant(project: Project) -> None:
+    project.write("ideas/shop.md", "- a\n")
+    project.write("prd.md", "- a\n")
+    rows = {
+        "ideas": "ideas is a folder; name the file with the list in it, such as ideas/shop.md.",
+        "prd.mb": "there is no file prd.mb in this folder; did you mean prd.md?",
+        "ideas/shoop.md": "there is no file shoop.md in ideas; did you mean ideas/shop.md?",
+        "idea/shop.md": "there is no folder idea, and so no idea/shop.md; look at the path",
+    }
+    for path, told in rows.items():
+        assert told in project.refused("new", "shop", "--from", path), path
 
 
 def test_stdin_is_not_read_twice(project: Project) -> None:
@@ -187,6 +210,7 @@ def test_checks_are_taken_from_the_list_and_what_only_looks_like_one_is_told(pro
         "- Make c\n  - Verify: run the tests\n  - verify: `x` and `y`\n"
     )
     said = project.fine("new", "shop", "--from", "-", stdin=text.encode())
-    assert said.count("! no check, because it is not one command in backticks:") == 2
+    assert '! "Verify: run the tests" in F3 is text and no check: only Verify: and one command in' in said
+    assert '! "verify: `x` and `y`" in F3 is text and no check: only Verify: and one command in' in said
     data = json.loads((project.root / ".ralph/loops/shop/feature_list.json").read_text(encoding="utf-8"))
     assert [feature.get("verify") for feature in data["features"]] == [["test -f a"], ["test -f b"], None]

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 from typing import TypeVar
 
-from ralphloop.cli.output import say
+from ralphloop.cli.output import say, tell
 from ralphloop.errors import UnapprovedError
 from ralphloop.loops.consent import TERMINAL, YES, Approval, listing
 
@@ -23,17 +23,23 @@ def consented(args: argparse.Namespace, begin: Callable[[Approval | None, bool],
             return begin(given, False)
         except UnapprovedError as error:
             if not args.json:
-                say(*(["The list has changed meanwhile."] if given is not None else []))
-                say(*listing(error.commands, already=error.already))
+                _show(error, seen=given)
+            seen = () if args.json else error.doubts
             if args.yes and given is None:
-                given = Approval(error.commands, YES)
+                given = Approval(error.commands, YES, seen)
             elif error.askable and not args.json and can_ask() and ask("Approve them and start? [y/N] "):
-                given = Approval(error.commands, TERMINAL)
+                given = Approval(error.commands, TERMINAL, seen)
             elif args.unapproved:
-                break
+                return begin(Approval((), YES, seen), True)
             else:
                 raise
-    return begin(None, True)
+
+
+def _show(error: UnapprovedError, *, seen: Approval | None) -> None:
+    say(*(["The list has changed meanwhile."] if seen is not None else []))
+    tell(*(f"! {doubt}" for doubt in error.doubts if seen is None or doubt not in seen.doubts))
+    say(*listing(error.commands, already=error.already))
+    sys.stdout.flush()  # before the error that speaks of it, wherever both streams lead
 
 
 def can_ask() -> bool:

@@ -11,7 +11,7 @@ from typing import TextIO
 from ralphloop import config, loops
 from ralphloop.cli import allowance
 from ralphloop.cli.consent import consented
-from ralphloop.cli.output import complain, say, show
+from ralphloop.cli.output import complain, show, tell
 from ralphloop.loops import drive, exit_code
 from ralphloop.loops.crew import LOG
 from ralphloop.views.live.show import LEFT, NO_RICH, why_plain
@@ -69,12 +69,15 @@ def run(args: argparse.Namespace) -> int:
         return show(over, as_json=args.json)
     stays = partial(_has_view, args)
     prepared = drive.prepare(place, args.name, wish=_wish(args), stays=stays, told=complain)
-    driven = consented(args, partial(drive.begin, prepared, told=loops.quiet if args.json else say))
+    driven = consented(args, partial(drive.begin, prepared, told=loops.quiet if args.json else tell))
+    for doubt in driven.doubts if args.json else ():
+        complain(doubt)
     try:
         return _drive(args, driven)
     except KeyboardInterrupt:  # before the view is there to obey it
         drive.interrupted(driven.loop)
-        return show(drive.closing(driven.loop, env=driven.place.env), as_json=args.json)
+        closing = drive.closing(driven.loop, env=driven.place.env, doubts=driven.doubts)
+        return show(closing, as_json=args.json)
 
 
 def _wish(args: argparse.Namespace) -> loops.RunWish:
@@ -112,14 +115,17 @@ def _is_terminal(stream: TextIO | None) -> bool:
 def _drive(args: argparse.Namespace, driven: drive.Driven) -> int:
     loop, driver = driven.loop, drive.supervised(driven)
     if args.detach:
-        return show(drive.left(driver, "runs in the background"), as_json=args.json)
+        left = drive.left(driver, "runs in the background", doubts=driven.doubts)
+        return show(left, as_json=args.json)
     looked_at, out = driven.read_only, sys.stderr if args.json else sys.stdout
     lines = not driven.terms.stays
     if show_live(looked_at, env=driven.place.env, driver=driver, out=out, lines=lines) == LEFT:
         if not drive.waits_for_nobody(looked_at):
-            return show(drive.left(driver, "goes on without you"), as_json=args.json)
+            left = drive.left(driver, "goes on without you", doubts=driven.doubts)
+            return show(left, as_json=args.json)
         driver.wait()  # nobody is left to go on with it
     elif driver.wait():
         again = f"`ralphloop run {loop.record.name}` goes on"
         complain(f"the supervisor broke off; {loop.path(LOG)} says why. {again}.")
-    return show(drive.closing(looked_at, env=driven.place.env), as_json=args.json)
+    closing = drive.closing(looked_at, env=driven.place.env, doubts=driven.doubts)
+    return show(closing, as_json=args.json)

@@ -30,6 +30,7 @@ class Approval(NamedTuple):
 
     commands: tuple[str, ...]
     by: str = PROGRAM
+    doubts: tuple[str, ...] = ()  # about the list, which the person has seen as well
 
 
 class Change(NamedTuple):

@@ -2,36 +2,84 @@
 
 from __future__ import annotations
 
+import difflib
 import json
+import os
 import re
 from typing import Any, NamedTuple
 
 from ralphloop.domain import jsontext
+from ralphloop.domain.model import TaskList
 from ralphloop.errors import UserError
+from ralphloop.loops import json_slip
 from ralphloop.tasklists import boxes, features, markdown
 from ralphloop.tasklists.markdown import Line
 
 BULLET = re.compile(r"(?:[-*+]|\d{1,9}[.)])[ \t]+(?:\[(?P<box>[ xX])\](?:[ \t]+|$))?(?P<text>.*)")
 
 
+# a line of its own, whether or not it is an item: what proves the task, or is meant to
+_WORDS = "verify|verification|acceptance(?: criteri(?:a|on)| tests?)?|tests?|checks?|done when"
+LABEL = re.compile(rf"[*_]*(?:{_WORDS})[*_ ]*:", re.I)
+
+
 class Draft(NamedTuple):
     text: str = '{\n  "features": []\n}\n'
-    total: int = 0
-    odd: tuple[str, ...] = ()  # lines that look like a check and are none
+    listed: TaskList = TaskList([])
 
 
 def from_text(name: str, text: str) -> Draft:
     if _is_json(name, text):
         try:
-            return Draft(text, len(features.parse({"list": text}).tasks))
+            return Draft(text, features.parse({"list": text}))
         except ValueError as error:
-            raise UserError(f"{name} cannot be used: {error}") from None
+            raise UserError(json_slip.told(name, text, f"{name} cannot be used: {error}") + ".") from None
     found = from_markdown(text)
     if not found:
+        if not text.strip("\ufeff \t\r\n"):
+            raise UserError(
+                f"{name} is empty, so nothing is to be done; write a line such as `- Log in` for each task."
+            )
         raise UserError(f"{name} has no list: each top-level line such as `- Log in` becomes a feature.")
-    steps = [step for feature in found for step in feature["steps"]]
-    odd = tuple(step for step in steps if step.lower().lstrip("*_").startswith("verify"))
-    return Draft(json.dumps({"features": found}, indent=2, ensure_ascii=False) + "\n", len(found), odd)
+    text = json.dumps({"features": found}, indent=2, ensure_ascii=False) + "\n"
+    return Draft(text, features.parse({"list": text}))
+
+
+def read(path: str) -> tuple[str, bytes]:
+    """The name and content of a file to make a list from."""
+    try:
+        with open(path, "rb") as file:
+            return path, file.read()
+    except IsADirectoryError:
+        held = [name for name in sorted(os.listdir(path)) if name.endswith((".md", ".json"))]
+        such = f", such as {os.path.join(path, held[0])}" if held else ""
+        raise UserError(f"{path} is a folder; name the file with the list in it{such}.") from None
+    except FileNotFoundError:
+        raise UserError(_missing(path)) from None
+
+
+def _missing(path: str) -> str:
+    """A file that is not there, and what may be meant."""
+    folder, name = os.path.split(path)
+    if folder and not os.path.isdir(folder):
+        return f"there is no folder {folder}, and so no {path}; look at the path, or change the folder."
+    said = f"there is no file {name} in {folder or 'this folder'}"
+    close = difflib.get_close_matches(name, os.listdir(folder or ".")[:1000], n=1)
+    if close:
+        return f"{said}; did you mean {os.path.join(folder, close[0])}?"
+    return f"{said}; look at its name, or leave --from out for an empty list."
+
+
+def decoded(name: str, data: bytes) -> str:
+    """The text of such a file."""
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise UserError(f"{name} is UTF-16 and not UTF-8 text; save it as UTF-8 first.")
+    if b"\0" in data:
+        raise UserError(f"{name} is no text, but a binary file; save it as Markdown or JSON.")
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise UserError(f"{name} is not UTF-8 text (byte {error.start}); convert it first.") from None
 
 
 def _is_json(name: str, text: str) -> bool:
@@ -64,8 +112,8 @@ def from_markdown(text: str) -> list[dict[str, Any]]:
             inside = False  # a heading or a paragraph
         elif inside and not line.quoted and (command := boxes.command(line)):
             found[-1].setdefault("verify", []).append(command)
-        elif inside and this:
-            found[-1]["steps"].append(this["text"].strip())
+        elif inside and (this or (LABEL.match(line.text) and not line.quoted)):
+            found[-1]["steps"].append((this["text"] if this else line.text).strip())
         elif inside:
             _wrap(found[-1], line)
     return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
@@ -61,6 +61,7 @@ class Driven(NamedTuple):
     loop: LoopFiles
     cwd: str
     terms: Terms
+    doubts: tuple[str, ...] = ()  # about the list of a loop that has just begun
 
     @property
     def read_only(self) -> LoopFiles:
@@ -98,6 +99,7 @@ def begin(
 ) -> Driven:
     """Begin a loop, or go on with the one that there is; `told` hears what a new one begins with."""
     place, loop, terms = run.place, run.loop, run.terms
+    doubts: tuple[str, ...] = ()
     if loop is None:
         wish = outset.Wish(
             session=str(uuid.uuid4()),
@@ -109,7 +111,7 @@ def begin(
             supervision=Supervision(),
         )
         armed = outset.arm(place, run.source, wish=wish)
-        loop = armed.loop
+        loop, doubts = armed.loop, tuple(armed.doubts)
         for line in outset.tell(armed):
             told(line)
         terms = replace(terms, session=loop.record.session or "")
@@ -120,7 +122,7 @@ def begin(
     if run.wish.anew:
         care.forget(loop)
     run_branch.switch(terms, cwd=run.cwd, env=place.env)
-    return Driven(place, loop, run.cwd, terms)
+    return Driven(place, loop, run.cwd, terms, doubts)
 
 
 def supervised(driven: Driven) -> Supervised:
@@ -143,9 +145,10 @@ def run(
     said: list[str] = []
     wish = (wish or RunWish())._replace(detached=True)
     prepared = prepare(place, name, wish=wish, told=said.append)
-    driver = supervised(begin(prepared, approval, unapproved, told=said.append))
+    driven = begin(prepared, approval, unapproved, told=said.append)
+    driver = supervised(driven)
     Thread(target=driver.wait, daemon=True).start()  # so that no ended process is left behind
-    facts, told, code = left(driver, "runs in the background")
+    facts, told, code = left(driver, "runs in the background", doubts=driven.doubts)
     return Result(facts, (*said, *told), code)
 
 
@@ -162,11 +165,11 @@ def run_again(place: Place, loop: LoopFiles) -> int:
     return driver.pid
 
 
-def left(driver: Supervised, how: str) -> Result:
+def left(driver: Supervised, how: str, *, doubts: Sequence[str] = ()) -> Result:
     """A run that goes on where nobody looks."""
     record, pid = driver.loop.record, driver.pid
     ways = f"`ralphloop watch {record.name}` shows it, `ralphloop pause {record.name}` lets it stop."
-    facts = {"id": record.id, "name": record.name, "process": pid}
+    facts = {"id": record.id, "name": record.name, "process": pid, "doubts": list(doubts)}
     return Result(facts, (f"{record.name} {how} (process {pid}): {ways}",))
 
 
@@ -231,15 +234,15 @@ def _say_last(loop: LoopFiles, *, env: Mapping[str, str], pid: int) -> None:
     supervisor.say(loop, said)
 
 
-def closing(loop: LoopFiles, *, env: Mapping[str, str]) -> Result:
-    """How a run came out; the exit code says it, too."""
+def closing(loop: LoopFiles, *, env: Mapping[str, str], doubts: Sequence[str] = ()) -> Result:
+    """How a run came out, with what was doubtful about its list; the exit code says it, too."""
     loop.record, now = loop.shelf.fresh(loop.record), time.time()
     view = with_spending(view_of(loop), loop, env=env)
     code = exit_code.of(view.state, view.outcome, uncommitted=bool(view.uncommitted))
     told = list(terminal.block(view, now=now))
     if view.outcome == COMPLETE:
         told.append(f"  `ralphloop report {view.name}` tells what was done.")
-    return Result({"exit_code": code, **view.to_json()}, tuple(told), code)
+    return Result({"exit_code": code, **view.to_json(), "doubts": list(doubts)}, tuple(told), code)
 
 
 def serve(request: dict[str, Any], place: Place, *, words: int, answer: Callable[[str], None]) -> None:

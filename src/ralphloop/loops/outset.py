@@ -14,10 +14,10 @@ from ralphloop.domain.prompt import line
 from ralphloop.domain.supervision import Supervision
 from ralphloop.domain.survey import survey
 from ralphloop.domain.worklist import Worklist
-from ralphloop.errors import TakenError, UserError
+from ralphloop.errors import TakenError, UnapprovedError, UserError
 from ralphloop.evidence import protect
 from ralphloop.evidence.approval import digest, waiting
-from ralphloop.loops import allowance, interpreter, launch, precheck, terms
+from ralphloop.loops import allowance, inspection, interpreter, launch, precheck, terms
 from ralphloop.loops.allowance import checked
 from ralphloop.loops.choice import choose
 from ralphloop.loops.consent import Approval, allowed_now
@@ -66,23 +66,30 @@ class Armed(NamedTuple):
     listed: TaskList
     checks: list[precheck.Check]
     protected: int
-    unprotected: list[str]
+    doubts: list[str]  # about the list
+    told: frozenset[str] = frozenset()  # those of them that the person has seen
 
 
 def arm(place: Place, source: Source, *, wish: Wish) -> Armed:
     """Begin a loop over the list, once the person has allowed its checks."""
-    listed, limits = startable(source), checked(wish.limits, endless=wish.endless)
+    listed, texts = _startable(source)
+    limits = checked(wish.limits, endless=wish.endless)
     if wish.session is not None and not is_session(wish.session):
         raise UserError(f"{wish.session[:40]!r} cannot be a session id; leave it out, or name another.")
     if wish.continue_with not in (None, *config.CONTINUATIONS):
         ways = " or ".join(config.CONTINUATIONS)
         raise UserError(f"a loop goes on by {ways}, not by {wish.continue_with!r:.40}.")
     begun = ready(place, source, session=wish.session, limits=limits, launching=wish.launching)
-    unprotected = terms.unprotected(source, listed)
+    terms.must_hold(source, listed)
+    doubts = inspection.doubts(source.root, listed, texts)
     allowed = []
     if not wish.unapproved:
         again = f"ralphloop {'start' if wish.supervision is None else 'run'} {source.name}"
-        allowed = allowed_now(place, source, listed=listed, given=wish.approval, again=again)
+        try:
+            allowed = allowed_now(place, source, listed=listed, given=wish.approval, again=again)
+        except UnapprovedError as error:
+            error.doubts = tuple(doubts)
+            raise
     begun = begun._replace(supervision=wish.supervision)
     loop = begin(place, source, ready=begun, continue_with=wish.continue_with)
     if allowed and wish.approval is not None:
@@ -90,7 +97,8 @@ def arm(place: Place, source: Source, *, wish: Wish) -> Armed:
     protected = _pin_protected(loop)
     if source.layout == FEATURES:
         tasks.show_now(loop, loop.state())
-    return Armed(loop, listed, begun.checks, protected, unprotected)
+    seen = frozenset(wish.approval.doubts if wish.approval is not None else ())
+    return Armed(loop, listed, begun.checks, protected, doubts, seen)
 
 
 class Ready(NamedTuple):
@@ -129,16 +137,17 @@ def begin(place: Place, source: Source, *, ready: Ready, continue_with: str | No
 
 def startable(source: Source) -> TaskList:
     """The list, if a loop over it has something to do."""
+    return _startable(source)[0]
+
+
+def _startable(source: Source) -> tuple[TaskList, inspection.Texts]:
     if not source.enabled:
         settings = f".claude/ralph-{source.layout}.local.md"
         raise UserError(f"ralph-{source.layout} is disabled; set `enabled: true` in {settings}.")
     own = own_file(source)
-    try:
-        listed = tasks.parse_source(source)
-    except (ValueError, OSError) as error:
-        raise UserError(f"{source.name} cannot start: {error} ({own}). Repair it and start again.") from None
+    listed, texts = inspection.read(source, cannot="cannot start")
     if listed.phase != "execution":
-        return listed  # its tasks are still to be written
+        return listed, texts  # its tasks are still to be written
     if not listed.tasks:
         raise UserError(f"{source.name} has no tasks; write some into {own} and start again.")
     if all(task.done for task in listed.tasks):
@@ -147,7 +156,7 @@ def startable(source: Source) -> TaskList:
     if not work.next and not work.asked:
         why = "; ".join(f"{task} {reason}" for task, reason in work.stuck)
         raise UserError(f"no task of {source.name} can run: {line(why)}. Repair {own} and start again.")
-    return listed
+    return listed, texts
 
 
 def look(listed: TaskList) -> Worklist:
@@ -216,14 +225,7 @@ def tell(armed: Armed, *, binding: str = "") -> list[str]:
     record, state = loop.record, loop.state()
     told = [f"Loop {record.id}: {_done(listed)}/{len(listed.tasks)} done, {allowance.told(record.limits)}."]
     told += [_binding(record, state, cwd=binding)] if binding else []
-    bare = [task.id or task.title for task in listed.tasks if not task.verify and not task.done]
-    if bare:
-        said = (
-            "no task has a check"
-            if len(bare) == len(listed.tasks)
-            else "no check: " + line(", ".join(bare), 60)
-        )
-        told.append(f"! {said}; what the agent says is done counts as unverified there.")
+    told += [f"! {doubt}" for doubt in armed.doubts if doubt not in armed.told]
     if armed.protected:
         told.append(f"{armed.protected} protected files are kept as they are now.")
     if record.unapproved:
@@ -232,8 +234,7 @@ def tell(armed: Armed, *, binding: str = "") -> list[str]:
         how = f"type `{typed}` in the client, or run `ralphloop approve {record.name}`"
         how = approvals.why_void(loop.shelf) or how
         told.append(f"! {len(commands)} checks are not approved and do not run: {how}.")
-    told += [f"{'✓' if check.fine else '!'} {check.told}" for check in armed.checks]
-    return told + [f"! `protect` names no file yet: {pattern}" for pattern in armed.unprotected]
+    return told + [f"{'✓' if check.fine else '!'} {check.told}" for check in armed.checks]
 
 
 def _binding(record: Record, state: LoopState, *, cwd: str) -> str:
@@ -262,4 +263,5 @@ def _facts(armed: Armed) -> dict[str, object]:
         "total": len(listed.tasks),
         "unapproved": waiting(loop),
         "checks": [check._asdict() for check in armed.checks],
+        "doubts": armed.doubts,
     }

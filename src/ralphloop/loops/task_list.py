@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import os
 import re
+import textwrap
 from collections.abc import Iterator, Sequence
 
-from ralphloop.domain.model import FEATURES, Task, TaskList
-from ralphloop.domain.prompt import cut
+from ralphloop.domain.model import FEATURES, Task
 from ralphloop.engine.words import command
 from ralphloop.errors import UserError
+from ralphloop.loops import inspection
 from ralphloop.loops.choice import choose
-from ralphloop.loops.draft import Draft, from_text
-from ralphloop.loops.outset import look
+from ralphloop.loops.draft import Draft, decoded, from_text
+from ralphloop.loops.field import shown
 from ralphloop.loops.place import Place
 from ralphloop.loops.result import Result
 from ralphloop.loops.spec import wording
-from ralphloop.store import files, tasks
+from ralphloop.store import files
 from ralphloop.tasklists.registry import own_file
+from ralphloop.tasklists.source import Source
 from ralphloop.tasklists.spec_phase import free_name
 
+ROW = 80  # columns of the narrowest terminal that is thought of
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 TEMPLATE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "templates", "RALPH_PROMPT.md")
 PROGRESS = "Status: NOT_STARTED\nIteration: 1\n\nNotes:\n"
@@ -29,17 +32,20 @@ NO_GOAL = "Work through the list of features below until every one of them works
 def new(place: Place, name: str, *, goal: str = "", source: tuple[str, bytes] | None = None) -> Result:
     """A folder with a task list, its notes and the prompt that starts the agent; `source` is the name and the
     content of a feature_list.json or of a Markdown list to begin with."""
-    draft = from_text(source[0], _text(*source)) if source is not None else Draft()
+    draft = from_text(source[0], decoded(*source)) if source is not None else Draft()
     folder = os.path.relpath(make(place.project, name, draft.text, goal=goal), place.cwd)
     fill, begin = f"write its features into {folder}/feature_list.json", f"ralphloop start {name}"
-    count = draft.total
+    count = len(draft.listed.tasks)
     many = "1 feature" if count == 1 else f"{count} features"
     told = [f"Created {folder} with {many}." if count else f"Created {folder} with an empty list."]
-    told += [f"! no check, because it is not one command in backticks: {cut(line, 60)}" for line in draft.odd]
+    odd = inspection.doubts(place.project, draft.listed, {"list": draft.text})
+    told += [f"! {doubt}" for doubt in odd]
+    mend = f"Mend that in {folder}/feature_list.json; `ralphloop plan --show {name}` looks again."
+    told += [mend] if odd else []
     run = f"`ralphloop run {name}`, or `{begin}` for a session of yours"
     told.append(f"Next: {run}" if count else f"Next: {fill}, then {run}")
     facts = {"name": name, "folder": folder, "features": count, "next": begin if count else fill}
-    return Result(facts, tuple(told))
+    return Result({**facts, "doubts": odd}, tuple(told))
 
 
 def plan(place: Place, goal: str, *, name: str | None = None) -> Result:
@@ -62,11 +68,9 @@ def plan(place: Place, goal: str, *, name: str | None = None) -> Result:
 def show_plan(place: Place, name: str | None = None) -> Result:
     """A list with its commands and what is doubtful about it, before it is started."""
     source = choose(place, name)
-    try:
-        listed = tasks.parse_source(source)
-    except (ValueError, OSError) as error:
-        raise UserError(f"{source.name} cannot be read: {error} ({own_file(source)}). Repair it.") from None
-    odd = list(_doubts(listed))
+    listed, texts = inspection.read(source, cannot="cannot be read")
+    odd = [] if listed.tasks else ["there are no tasks yet"]
+    odd += inspection.doubts(source.root, listed, texts)
     facts = {
         "name": source.name,
         "tasks": [_facts(task) for task in listed.tasks],
@@ -75,7 +79,7 @@ def show_plan(place: Place, name: str | None = None) -> Result:
     }
     inside = place.session is not None and source.layout == FEATURES
     begin = f"/ralphloop:start {source.name}" if inside else f"ralphloop start {source.name}"
-    told = [f"{source.name}: {len(listed.tasks)} tasks in {os.path.relpath(own_file(source), place.cwd)}"]
+    told = [_heading(source, len(listed.tasks), cwd=place.cwd)]
     told += [line for task in listed.tasks for line in _lines(task)]
     told += ["the list's own check, run at the end:"] if listed.verify else []
     told += list(_commands_shown(listed.verify))
@@ -94,7 +98,7 @@ def must_be_new(place: Place, name: str) -> None:
 
 def must_be_list(source: tuple[str, bytes]) -> None:
     """Refuse what no list can be made from."""
-    from_text(source[0], _text(*source))
+    from_text(source[0], decoded(*source))
 
 
 def make(root: str, name: str, features: str, *, goal: str) -> str:
@@ -133,13 +137,6 @@ def _must_be_free(root: str, name: str) -> str:
     return folder
 
 
-def _text(name: str, data: bytes) -> str:
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise UserError(f"{name} is not UTF-8 text (byte {error.start}); convert it first.") from None
-
-
 def prompt_text(name: str, goal: str) -> str:
     """The template filled in; the goal last, so that nothing inside it is taken for a marker."""
     place = f".ralph/loops/{name}/"
@@ -150,41 +147,30 @@ def prompt_text(name: str, goal: str) -> str:
     return text.replace("{{goal}}", goal)
 
 
+def _heading(source: Source, count: int, *, cwd: str) -> str:
+    """A list's name and size, and where it stands if a row has room for that."""
+    said, own = f"{source.name}: {count} {'task' if count == 1 else 'tasks'} in ", own_file(source)
+    whole = said + os.path.relpath(own, cwd)
+    return whole if len(whole) <= ROW else said + os.path.basename(own)
+
+
 def _lines(task: Task) -> Iterator[str]:
-    needs = f" (after {', '.join(task.depends_on)})" if task.depends_on else ""
-    yield f"{'✓' if task.done else '·'} {task.id or '-'}  {cut(task.title, 100)}{needs}"
+    """A task on rows that the narrowest terminal has room for; its commands stay whole, to be copied."""
+    needs = f" (after {shown(', '.join(task.depends_on), 200)})" if task.depends_on else ""
+    name = shown(task.id or "-")
+    yield from _rows(f"{'✓' if task.done else '·'} {name}  {shown(task.title, 100)}{needs}")
     if task.needs_human:
-        yield f"    asks you: {cut(task.needs_human, 100)}"
+        yield from _rows(f"    asks you: {shown(task.needs_human, 100)}")
     yield from _commands_shown(task.verify)
+
+
+def _rows(text: str) -> list[str]:
+    return textwrap.wrap(text, ROW, subsequent_indent="    ", drop_whitespace=True, break_on_hyphens=False)
 
 
 def _commands_shown(verify: Sequence[str]) -> Iterator[str]:
     for line in "\n".join(verify).split("\n") if verify else ():
         yield f"    $ {line}"
-
-
-def _doubts(listed: TaskList) -> Iterator[str]:
-    if not listed.tasks:
-        yield "there are no tasks yet"
-    for task in listed.tasks:
-        if not task.verify and not task.done:
-            yield f"{task.id or cut(task.title, 40)} has no check: nothing can prove it"
-        if not task.title:
-            yield f"{task.id or 'a task'} has no description"
-    for name, ids in _commands(listed).items():
-        if len(ids) > 1:
-            yield f"`{cut(name, 60)}` is the check of several tasks: {', '.join(ids)}"
-    for name, reason in look(listed).stuck:
-        yield f"{name} can never run: {reason}"
-
-
-def _commands(listed: TaskList) -> dict[str, list[str]]:
-    """Each command with the tasks that it would prove."""
-    found: dict[str, list[str]] = {}
-    for task in listed.tasks:
-        for name in task.verify:
-            found.setdefault(name, []).append(task.id or cut(task.title, 40))
-    return found
 
 
 def _facts(task: Task) -> dict[str, object]:

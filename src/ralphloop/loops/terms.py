@@ -79,15 +79,13 @@ def carry_over(loop: LoopFiles, before: LoopFiles) -> None:
             files.write_text(os.path.join(loop.kept, "usage.json"), spent)
 
 
-def unprotected(source: Source, listed: TaskList) -> list[str]:
-    """The patterns under `protect` that name no file; an error before anything is armed if they name more
-    than can be kept."""
+def must_hold(source: Source, listed: TaskList) -> None:
+    """An error before anything is armed if `protect` names more files than can be kept."""
     if not any(task.guarded for task in listed.tasks):
-        return []
+        return
     patterns = feature_list.protect(files.read_text(own_file(source)) or "")
     try:
-        return [
-            pattern for pattern in patterns if not any(True for _ in globs.matching(source.root, [pattern]))
-        ]
+        for pattern in patterns:
+            any(False for _ in globs.matching(source.root, [pattern]))
     except OSError as error:
         raise UserError(f"`protect` cannot hold: {error}.") from None

@@ -47,7 +47,7 @@ def test_text_after_a_paragraph_belongs_to_no_feature() -> None:
 
 
 def test_a_text_that_begins_with_a_link_is_markdown() -> None:
-    assert from_text("ideas.md", "[home](x)\n- a\n").total == 1
+    assert len(from_text("ideas.md", "[home](x)\n- a\n").listed.tasks) == 1
 
 
 def test_a_json_name_is_json() -> None:

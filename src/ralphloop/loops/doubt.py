@@ -1,0 +1,253 @@
+"""What is doubtful about a task list before it is worked on: sentences, each with what to do about it."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
+
+from ralphloop.domain.model import Task, TaskList
+from ralphloop.loops import field
+from ralphloop.loops.draft import LABEL
+from ralphloop.loops.field import SHOWN, Where, bounded, few, shown
+from ralphloop.tasklists import boxes, feature_list, markdown
+
+COMPARED_MOST = 2_000  # ids that a misspelt one is compared with
+# how a check is written
+IN_FEATURES = '"verify": "COMMAND", or in Markdown a line Verify: `COMMAND`'
+IN_BOXES = "a line **Verify**: `COMMAND` below the task"
+_BULLET = re.compile(r"(?:[-*+]|\d{1,9}[.)])[ \t]+")
+_QUOTED = re.compile(r"'[^']*'|\"(?:\\.|[^\"\\])*\"|\\.", re.S)
+# What bash knows and sh does not, outside of quotes; some of it sh takes for something else without a word.
+_BASH = (
+    ("[[", re.compile(r"(?:^|[\s;&|(!])\[\[\s")),
+    ("<(", re.compile(r"[<>]\(")),
+    ("<<<", re.compile(r"<<<")),
+    ("&>", re.compile(r"&>")),
+    ("source", re.compile(r"(?:^|[;&|({!][ \t]*|\n[ \t]*|\b(?:then|do|else)[ \t]+)source[ \t]")),
+    ("pipefail", re.compile(r"\bset [^;&|\n]{0,60}\bpipefail\b")),
+    ("{1..5}", re.compile(r"\{\w+\.\.\w+(?:\.\.\w+)?\}")),
+)
+
+
+def doubts(listed: TaskList, text: str | None, refused: Mapping[str, str]) -> list[str]:
+    """Of a list whose tasks have their names; `text` is the JSON of a feature list, `refused` what the shell
+    said about commands that it cannot read."""
+    return [
+        *(_fields(listed, text) if text is not None else ()),
+        *_twins(listed),
+        *_nameless(listed),
+        *bounded(list(dict.fromkeys(_only_text(listed)))),
+        *_unchecked(listed),
+        *_shared(listed),
+        *_dependencies(listed),
+        *_unreadable(listed, refused),
+    ]
+
+
+def _fields(listed: TaskList, text: str) -> list[str]:
+    shared, features = feature_list.read(text)
+    return field.doubts(shared, features, [task.id for task in listed.tasks])
+
+
+def _where(tasks: Iterable[Task]) -> Where:
+    where = Where()
+    for task in tasks:
+        where.add(task.id or task.title)
+    return where
+
+
+def _twins(listed: TaskList) -> Iterator[str]:
+    """Ids of a tasks.md that stand there twice; in a feature list that is an error."""
+    said = Counter(boxes.read_title(_first_line(task.body))[0] for task in listed.tasks if task.body)
+    twins = [shown(name) for name, count in said.items() if name and count > 1]
+    if twins:
+        names = few(twins[:SHOWN], len(twins))
+        yield f"several tasks are called {names}: only the first keeps the number; number them anew"
+
+
+def _first_line(body: str) -> str:
+    return body.partition("\n")[0].partition("]")[2]
+
+
+def _nameless(listed: TaskList) -> Iterator[str]:
+    where = _where(task for task in listed.tasks if not task.title)
+    if where.count:
+        has = "has" if where.count == 1 else "have"
+        yield f"{where} {has} no description: the agent is told nothing; say what is to be done"
+
+
+def _only_text(listed: TaskList) -> Iterator[str]:
+    """Lines that look like a check and are none."""
+    for task in listed.tasks:
+        cure = IN_BOXES if task.body else IN_FEATURES
+        for said in _odd_lines(task):
+            why = "only Verify: and one command in backticks is"
+            yield f'"{shown(said)}" in {shown(task.id)} is text and no check: {why}. Write {cure}'
+
+
+def _odd_lines(task: Task) -> Iterator[str]:
+    for said in _lines(task):
+        label = LABEL.match(said)
+        is_verify = said[:8].lower().lstrip("*_").startswith("verify")
+        is_meant = label is not None and (is_verify or "`" in said)
+        if is_meant or ((label or is_verify) and not task.verify and not task.done):
+            yield said
+
+
+def _lines(task: Task) -> Iterator[str]:
+    """What a task says below its title, without what is a check."""
+    yield from (step.strip() for step in task.steps)
+    if "\n" in task.body:
+        for said in markdown.lines(task.body)[1:]:
+            if not said.quoted and not boxes.command(said):
+                yield _BULLET.sub("", said.text, count=1)
+
+
+def _unchecked(listed: TaskList) -> Iterator[str]:
+    bare = [task for task in listed.tasks if not task.verify and not task.done]
+    if not bare:
+        return
+    where = _where(bare)
+    who = f"{where} {'has' if len(bare) == 1 else 'have'} no check"
+    who = "no task has a check" if len(bare) == len(listed.tasks) > SHOWN else who
+    cure = IN_BOXES if bare[0].body or listed.sequential else IN_FEATURES
+    yield f"{who}: nothing can prove what the agent says is done (it counts as unverified). Write {cure}"
+
+
+def _shared(listed: TaskList) -> Iterator[str]:
+    """Commands that prove several tasks; the list's own is meant to."""
+    lines = [
+        f"`{shown(name)}` is the check of several tasks: {where}; green for one, it is green for all"
+        for name, where in _owners(listed).items()
+        if where.count > 1
+    ]
+    yield from bounded(lines)
+
+
+def _owners(listed: TaskList) -> dict[str, Where]:
+    """Each command with the tasks that it would prove."""
+    found: dict[str, Where] = {}
+    for task in listed.tasks:
+        for name in dict.fromkeys(task.verify):
+            found.setdefault(name, Where()).add(task.id)
+    for name in listed.verify:
+        found[name] = Where()
+        found[name].add("the list")
+    return found
+
+
+def _unreadable(listed: TaskList, refused: Mapping[str, str]) -> Iterator[str]:
+    """Checks that the shell refuses, or that only another shell understands."""
+    lines = []
+    for name, where in _owners(listed).items():
+        said, foreign = refused.get(name, ""), bash_only(name)
+        check = f"the check of {where}, `{shown(name, 40)}`"
+        if said:
+            cure = f"`{foreign}` is bash's: {_for_bash(name)}" if foreign else "mend the command"
+            lines.append(f"sh refuses {check}, so that it can never pass: {shown(said, 80)}; {cure}")
+        elif foreign:
+            why = f"it uses `{foreign}`, and sh runs the checks"
+            lines.append(f"{check}, works in bash only: {why}; {_for_bash(name)}")
+    yield from bounded(lines)
+
+
+def _for_bash(command: str) -> str:
+    is_plain = len(command) <= 40 and "'" not in command and "\n" not in command
+    return f"write `bash -c '{shown(command)}'`" if is_plain else "write bash -c '…' around it"
+
+
+def bash_only(command: str) -> str:
+    """A feature of bash that the command uses; empty if none that is seen easily."""
+    bare = _QUOTED.sub("''", command[:10_000])
+    return next((name for name, pattern in _BASH if pattern.search(bare)), "")
+
+
+def _dependencies(listed: TaskList) -> Iterator[str]:
+    waits = {task.id: task.depends_on for task in listed.tasks if task.depends_on and not task.done}
+    known = {task.id: task.done for task in listed.tasks} if waits else {}
+    behind = {n: [o for o in wanted if o != n and known.get(o) is False] for n, wanted in waits.items()}
+    # a hostile list has more circles than anybody can count
+    circles = list(islice(_circles(behind), 2 * SHOWN))
+    lines = [*_selves(waits), *_strangers(waits, known), *map(_circle_told, circles)]
+    yield from bounded(list(dict.fromkeys(lines)))
+    stuck = {name for name, wanted in waits.items() if name in wanted or any(o not in known for o in wanted)}
+    where = Where()
+    for name in _behind(behind, stuck.union(*circles)):
+        where.add(name)
+    if where.count:
+        yield f"{where} {'waits' if where.count == 1 else 'wait'} behind such a task and can never run either"
+
+
+def _selves(waits: Mapping[str, tuple[str, ...]]) -> Iterator[str]:
+    for name in (name for name, wanted in waits.items() if name in wanted):
+        yield f'{shown(name)} depends on itself and can never run: take it out of its "depends_on"'
+
+
+def _strangers(waits: Mapping[str, tuple[str, ...]], known: Mapping[str, bool]) -> Iterator[str]:
+    found = ((name, other) for name, others in waits.items() for other in others if other not in known)
+    for count, (name, other) in enumerate(found):
+        near = _near(other, known) if count < 2 * SHOWN else ""
+        cure = f"did you mean {near}?" if near else 'add it, or take it out of "depends_on"'
+        wanted = f'depends on "{shown(other)}", which is not in the list'
+        yield f"{shown(name)} {wanted}, and can never run: {cure}"
+
+
+def _circle_told(circle: list[str]) -> str:
+    named = [*map(shown, circle[: SHOWN + 1]), *(["…"] if len(circle) > SHOWN + 1 else []), shown(circle[0])]
+    return (
+        f'{" → ".join(named)} wait for each other in a circle and can never run: take one out of "depends_on"'
+    )
+
+
+def _near(name: str, known: Mapping[str, bool]) -> str:
+    """The id that may be meant."""
+    if len(name) > 60:
+        return ""
+    ids = [other for other in list(known)[:COMPARED_MOST] if len(other) <= 60]
+    folded = {other.lower(): other for other in ids}
+    found = difflib.get_close_matches(name.lower(), folded, n=1, cutoff=0.5)
+    return shown(folded[found[0]]) if found else ""
+
+
+def _circles(behind: Mapping[str, list[str]]) -> Iterator[list[str]]:
+    """The circles that tasks wait in, each once; a task that is in one is walked through once."""
+    walked: dict[str, int] = {}
+    for number, start in enumerate(behind):
+        path: list[str] = []
+        places: dict[str, int] = {}
+        todo = [(start, 0)]
+        while todo:
+            name, turn = todo.pop()
+            if turn == 0:
+                if name in places:
+                    yield path[places[name] :]
+                    continue
+                if name in walked:
+                    continue
+                walked[name] = number
+                places[name] = len(path)
+                path.append(name)
+            nexts = behind.get(name, [])
+            if turn < len(nexts):
+                todo += [(name, turn + 1), (nexts[turn], 0)]
+            else:
+                path.pop()
+                del places[name]
+
+
+def _behind(behind: Mapping[str, list[str]], stuck: set[str]) -> list[str]:
+    """The tasks that wait for one of these, in the list's order."""
+    waiters: dict[str, list[str]] = {}
+    for name, others in behind.items():
+        for other in others:
+            waiters.setdefault(other, []).append(name)
+    reached, todo = {*stuck}, [*stuck]
+    while todo:
+        for name in waiters.get(todo.pop(), ()):
+            if name not in reached:
+                reached.add(name)
+                todo.append(name)
+    return [name for name in behind if name in reached and name not in stuck]

@@ -1,0 +1,286 @@
+"""The fields of a feature list: what each may hold, which are not obeyed yet, what a misspelling means."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from ralphloop.domain.plain import plain
+from ralphloop.domain.prompt import cut, line
+
+SHOWN = 3  # of what a list has many of
+NAMES_MOST = 200  # unknown names that are compared with the known ones
+NAME_MOST = 40  # characters of one that is shown, or compared
+MOST_S = 300  # of one command
+
+
+class Field(NamedTuple):
+    """What a field may hold, in words and as a test; `otherwise` is what comes of any other value, `pending`
+    what happens instead where it is not obeyed yet."""
+
+    form: str = ""
+    fits: Callable[[Any], bool] = lambda value: True
+    otherwise: str = ""
+    pending: str = ""
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _is_identity(value: Any) -> bool:
+    return _is_text(value) or _is_number(value)
+
+
+def _is_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(item, str) for item in value)
+
+
+def _is_identities(value: Any) -> bool:
+    return isinstance(value, list) and all(map(_is_identity, value))
+
+
+def _is_commands(value: Any) -> bool:
+    return _is_text(value) or _is_texts(value)
+
+
+def _is_seconds(value: Any) -> bool:
+    return _is_number(value) and 0 < value <= MOST_S
+
+
+_TEXT = Field("a text", _is_text, "it is not read")
+_VERIFY = Field(
+    'a command in quotes, or a list of them: ["make test"]',
+    _is_commands,
+    "only a command in quotes is a check",
+)
+_TIMEOUT = Field(
+    f"a number of seconds, {MOST_S} at most",
+    _is_seconds,
+    f"otherwise 120 s hold, and never more than {MOST_S} s",
+)
+_WITH = Field(pending="the client that runs the loop works on every task")
+_REVIEW = Field(pending="nobody reviews, a task is proven by its checks alone")
+
+# What is known, for a feature and for the list itself; whoever builds a field takes its `pending` away.
+FEATURE: dict[str, Field] = {
+    "id": Field("a text or a number", _is_identity, "the task is called by its place"),
+    "description": _TEXT,
+    "title": _TEXT,
+    "steps": Field('a list of texts: ["first", "second"]', _is_texts, "a text alone is one step"),
+    "passes": Field(
+        "true or false, without quotes", lambda v: isinstance(v, bool), "the task counts as open"
+    ),
+    "verify": _VERIFY,
+    "timeout_s": _TIMEOUT,
+    "depends_on": Field('a list of ids: ["F1"]', _is_identities, "a text alone is one id"),
+    "needs_human": Field("a text", lambda v: isinstance(v, (str, bool)), "nobody is asked"),
+    "model": _TEXT,
+    "category": Field(),
+    "priority": Field(),
+    "notes": Field(),
+    "with": _WITH,
+    "review": _REVIEW,
+    "touches": Field(pending="tasks are worked on one after another, whatever they touch"),
+    "exclusive": Field(pending="tasks are worked on one after another in any case"),
+    "apart": Field(pending="its check runs in the work tree of the session"),
+}
+LIST: dict[str, Field] = {
+    "features": Field(),
+    "verify": _VERIFY,
+    "timeout_s": _TIMEOUT,
+    "model": _TEXT,
+    "protect": Field(
+        'a glob in quotes, or a list of them: ["tests/**"]', _is_commands, "nothing is protected"
+    ),
+    "with": _WITH,
+    "review": _REVIEW,
+    "fallback": Field(pending="no other client or model takes over"),
+    "setup": Field(pending="nothing is set up before a check; let the check do it"),
+    "setup_inputs": Field(pending="nothing is set up before a check"),
+}
+CRITERIA = "criteria"  # of `protect`, which is no glob then
+_CRITERIA_PENDING = f'"protect": "{CRITERIA}" is known, and not obeyed yet: name the files to protect instead'
+
+# Words that people write for another one; close spellings are found without this.
+_MEANT = {
+    "verify": (
+        "check",
+        "checks",
+        "test",
+        "tests",
+        "command",
+        "cmd",
+        "validate",
+        "validation",
+        "verification",
+    ),
+    "passes": ("done", "completed", "complete", "finished", "passed", "pass"),
+    "description": ("name", "summary", "task", "text", "desc", "goal"),
+    "steps": ("acceptance", "acceptancecriteria", "criteria", "substeps", "instructions"),
+    "depends_on": ("dependencies", "deps", "requires", "needs", "after", "blockedby", "dependson"),
+    "needs_human": ("human", "needsperson", "manual"),
+    "timeout_s": ("timeout", "timeoutseconds", "timeoutms", "timelimit"),
+}
+# Of a feature, and nobody's own word for the list around it.
+_INSIDE = ("steps", "passes", "depends_on", "needs_human", "touches", "exclusive", "apart")
+
+
+class Where:
+    """The tasks that something is true of: the first few by name, and how many."""
+
+    def __init__(self) -> None:
+        self.first: list[str] = []
+        self.count = 0
+
+    def add(self, name: str) -> None:
+        self.count += 1
+        if len(self.first) < SHOWN:
+            self.first.append(shown(name))
+
+    def __str__(self) -> str:
+        return few(self.first, self.count)
+
+
+def shown(text: str, most: int = 60) -> str:
+    """A word of somebody else's on one line, and no more of it than can be read."""
+    return plain(line(text[: 4 * most], most))
+
+
+def few(first: Iterable[str], count: int) -> str:
+    """The first few of so many."""
+    said = list(first)
+    more = count - len(said)
+    return ", ".join(said) + (f" and {more:,} more" if more > 0 else "")
+
+
+def doubts(
+    shared: Mapping[str, Any], features: Iterable[Mapping[str, Any]], names: Iterable[str]
+) -> list[str]:
+    """What is odd about the fields of a list and of its features, which are called by these names."""
+    around, inside = _Look(LIST, FEATURE), _Look(FEATURE, LIST)
+    around.take(shared, "")
+    for feature, name in zip(features, names, strict=True):
+        inside.take(feature, name)
+    misread = [*around.misread(), *inside.misread()]
+    wrong = [*around.wrong(), *inside.wrong()]
+    pending = list(dict.fromkeys([*around.waiting(), *inside.waiting()]))
+    pending += [_CRITERIA_PENDING] if shared.get("protect") == CRITERIA else []
+    return [*bounded(misread), *bounded(wrong), *pending, *_unknown(around, inside)]
+
+
+def bounded(lines: list[str]) -> Iterator[str]:
+    """The first of many lines, and how many more there are."""
+    most = 2 * SHOWN
+    yield from lines[:most]
+    if len(lines) > most:
+        yield f"and {len(lines) - most:,} more of this kind"
+
+
+class _Look:
+    """What was seen in the objects of one kind."""
+
+    def __init__(self, known: dict[str, Field], elsewhere: dict[str, Field]) -> None:
+        self._known, self._elsewhere = known, elsewhere
+        self._cures: dict[str, tuple[str, str]] = {}
+        self._misread: dict[str, Where] = {}
+        self._wrong: dict[tuple[str, type], tuple[Where, str]] = {}
+        self._pending: dict[str, None] = {}
+        self.unknown: dict[str, None] = {}
+        self.uncounted = 0
+
+    def take(self, found: Mapping[str, Any], name: str) -> None:
+        for key, value in found.items():
+            field = self._known.get(key)
+            if field is None:
+                self._take_unknown(found, key, name)
+            elif field.pending:
+                self._pending[key] = None
+            elif value is not None and not field.fits(value):
+                if (key, type(value)) not in self._wrong:
+                    self._wrong[key, type(value)] = Where(), _kind(value)
+                self._wrong[key, type(value)][0].add(name)
+
+    def _take_unknown(self, found: Mapping[str, Any], key: str, name: str) -> None:
+        if key not in self._cures:
+            if len(self._cures) >= NAMES_MOST:
+                self.uncounted += 1
+                return
+            self._cures[key] = self._cure(key)
+        right, cure = self._cures[key]
+        if cure and (right == key or right not in found):
+            self._misread.setdefault(key, Where()).add(name)
+        else:
+            self.unknown[key] = None
+
+    def _cure(self, key: str) -> tuple[str, str]:
+        """The field that is meant, and what to do; one that belongs elsewhere is meant itself."""
+        if len(key) > NAME_MOST:
+            return "", ""
+        is_inside = self._known is FEATURE
+        if key in self._elsewhere and (is_inside or key in _INSIDE):
+            return key, 'write it beside "features"' if is_inside else "write it into a feature"
+        right = meant(key, self._known)
+        return right, f'write "{right}"' if right else ""
+
+    def misread(self) -> Iterator[str]:
+        for key, where in self._misread.items():
+            yield f"{self._place(key, 'in', where)} is no known field and does nothing: {self._cures[key][1]}"
+
+    def wrong(self) -> Iterator[str]:
+        for (key, _), (where, kind) in self._wrong.items():
+            field = self._known[key]
+            yield f"{self._place(key, 'of', where)} is {kind}: {field.otherwise}; write {field.form}"
+
+    def waiting(self) -> Iterator[str]:
+        for key in self._pending:
+            yield f'"{key}" is known, and not obeyed yet: {self._known[key].pending}; it may stay'
+
+    def _place(self, key: str, how: str, where: Where) -> str:
+        said = f"{how} {where}" if self._known is FEATURE else 'beside "features"'
+        return f'"{shown(key, NAME_MOST)}" {said}'
+
+
+def _unknown(*looks: _Look) -> Iterator[str]:
+    names = list(dict.fromkeys(name for look in looks for name in look.unknown))
+    if names:
+        said = few([f'"{shown(name, NAME_MOST)}"' for name in names[: 2 * SHOWN]], len(names))
+        yield f"unknown fields, kept and not read: {said}"
+    more = sum(look.uncounted for look in looks)
+    if more:
+        yield f"{more:,} more unknown fields were not compared with the known ones"
+
+
+def meant(key: str, known: Iterable[str]) -> str:
+    """The known field that a word is a misspelling or another word of; empty if of none."""
+    word = _bare(key)
+    words = {_bare(name): name for name in known}
+    if word in words:
+        return words[word]
+    for name, others in _MEANT.items():
+        if word in others and name in words.values():
+            return name
+    near = difflib.get_close_matches(word, [bare for bare in words if len(bare) > 4], n=1, cutoff=0.75)
+    return words[near[0]] if near else ""
+
+
+def _bare(name: str) -> str:
+    return name.lower().replace("_", "").replace("-", "").replace(" ", "")
+
+
+def _kind(value: Any) -> str:
+    """A value in a few words."""
+    if isinstance(value, str):
+        return f'the text "{shown(value, 20)}"'
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, (int, float)):
+        return f"the number {cut(str(value), 20)}" if abs(value) < 1e15 else "a huge number"
+    if isinstance(value, dict):
+        return "an object"
+    return "a list of other things" if isinstance(value, list) else "null"
