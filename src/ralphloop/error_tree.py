@@ -6,7 +6,8 @@ RalphloopError
 │   │   └── GuardianLostError
 │   ├── ConfigError             is a ValueError as well
 │   ├── DemoError
-│   └── UnapprovedError         commands, already, askable
+│   ├── UnapprovedError         commands, already, askable
+│   └── UsageError
 ├── BusyError
 ├── CommitError
 │   └── RefusedError            cure
@@ -82,6 +83,10 @@ class UnapprovedError(UserError):
         self.commands = commands
         self.already = already  # so many more were approved before
         self.askable = askable  # not inside an agent's client
+
+
+class UsageError(UserError):
+    """The words of the command line cannot be meant; its exit code is 2."""
 
 
 class BusyError(RalphloopError):

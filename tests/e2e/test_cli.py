@@ -64,7 +64,9 @@ def test_wrong_usage_exits_2_and_writes_nothing(untouched: Project) -> None:
     for line in WRONG:
         done = untouched.run(*shlex.split(line))
         assert (done.code, done.out) == (2, ""), line
-        assert "usage: ralphloop" in done.err, line
+        assert done.err.startswith("ralphloop: "), line
+        assert done.err.count("\n") == 1, line
+        assert "usage:" not in done.err, line
         assert untouched.digest() == before, line
 
 
@@ -193,7 +195,7 @@ def test_a_loop_is_found_from_a_subfolder_and_from_a_worktree(project: Project) 
 
 
 def _examples(command: str) -> list[str]:
-    told = _parsers(command, _load(COMMANDS[command][0]), whole=False)[1].format_help()
+    told = _parsers(command, _load(COMMANDS[command][0]))[1].format_help()
     lines = told.partition("examples:\n")[2].splitlines()
     return [line.strip() for line in lines if "ralphloop " in line and line.startswith("  ")]
 

@@ -31,6 +31,7 @@ dollars = _option(value.dollars)
 batch = _option(value.batch)
 percent = _option(value.percent)
 permission_mode = _option(value.permission_mode(*PERMISSION_MODES))
+any_mode = _option(value.one_of(*PERMISSION_MODES, "plan"))  # where a person sits before the client
 
 # option, the limit it sets, how it is read, what --help says
 OPTIONS: tuple[tuple[str, str, str, Callable[[str], float], str], ...] = (

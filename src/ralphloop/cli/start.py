@@ -32,7 +32,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--launch", action="store_true", help="start the client on it, in this terminal")
     parser.add_argument(
-        "--permission-mode", metavar="MODE", help="what the launched client may do unasked (acceptEdits, …)"
+        "--permission-mode",
+        metavar="MODE",
+        type=allowance.any_mode,
+        help="what the launched client may do unasked (acceptEdits, …)",
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
     allowance.add_options(parser)

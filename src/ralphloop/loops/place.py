@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
+from ralphloop import spelling
 from ralphloop.domain.model import FINAL, LAYOUTS, LoopState
 from ralphloop.engine import find
 from ralphloop.errors import UserError
@@ -118,8 +119,8 @@ def _named(place: Place, name: str) -> LoopFiles:
     if begun:
         return begun[0]
     known = sorted({loop.record.name for loop in everything})
-    told = "known here: " + ", ".join(known) if known else "`ralphloop start` begins one"
-    raise UserError(f"there is no loop {name} here; {told}.")
+    told = spelling.or_known(name, known, else_="`ralphloop start` begins one")
+    raise UserError(f"there is no loop {name} here; {told}")
 
 
 def last_over(place: Place, source: Source) -> LoopFiles | None:
