@@ -1,7 +1,7 @@
 """What ordinary mistakes are answered with: each message says what is wrong, why, and what to type.
 
-`RALPHLOOP_MISTAKES=FILE pytest tests/e2e/test_mistakes.py -n 0` writes every command with its output there, for
-people who grade them.
+`RALPHLOOP_MISTAKES=FILE pytest -n 0 tests/e2e/test_mistakes.py` writes every command with its output there,
+for people who grade them.
 """
 
 from __future__ import annotations
@@ -10,10 +10,14 @@ import fcntl
 import os
 import pty
 import shlex
+import signal
 import struct
 import subprocess
+import tempfile
 import termios
 import threading
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -22,15 +26,27 @@ from e2e import mistakes, mistakes_in_lists
 from e2e.cli_project import Done, Project
 from e2e.mistakes import OWN, PEOPLE, Mistake
 from fakes import warm
+from fakes.patience import eventually
 
 ROWS = (*mistakes.ROWS, *mistakes_in_lists.ROWS)
 COLUMNS = 80
 FOR_GRADERS = os.environ.get("RALPHLOOP_MISTAKES")
 
 
+@pytest.fixture
+def project() -> Iterator[Project]:
+    """Where paths are short, because nobody folds one; nothing of it is left."""
+    with tempfile.TemporaryDirectory(prefix="m-") as folder:
+        made = Project(Path(folder))
+        yield made
+        for pid in mistakes.supervisors(made):
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        eventually(lambda: not mistakes.alive(made))
+
+
 @pytest.mark.parametrize("mistake", [pytest.param(row, id=row.name) for row in ROWS])
-def test_a_mistake_is_answered_with_what_why_and_cure(tmp_path: Path, mistake: Mistake) -> None:
-    project = Project(tmp_path)
+def test_a_mistake_is_answered_with_what_why_and_cure(project: Project, mistake: Mistake) -> None:
     done = play(project, mistake)
     _write_down(project, mistake, done)
     told = " ".join(done.out.split())

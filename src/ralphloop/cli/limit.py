@@ -18,6 +18,7 @@ examples:
   ralphloop limit
   ralphloop limit shop --max-cost 9
   ralphloop limit shop --max-time 12h --max-iterations 60
+  ralphloop limit shop --max-cost off
   ralphloop limit shop --json
 
 Nothing else changes: what was spent stays spent, a loop that rests goes on

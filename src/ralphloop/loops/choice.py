@@ -8,6 +8,7 @@ from ralphloop import spelling
 from ralphloop.domain.model import EXECUTION, LAYOUTS
 from ralphloop.engine import claim, find
 from ralphloop.errors import UserError
+from ralphloop.loops import elsewhere
 from ralphloop.loops.place import Place
 from ralphloop.store import files, tasks
 from ralphloop.tasklists.registry import own_file
@@ -19,7 +20,13 @@ def choose(place: Place, name: str | None) -> Source:
         return _named(place, name)
     found = _nearest(place)
     if not found:
-        raise UserError("there is no task list here; `ralphloop new NAME` creates one.")
+        hint = elsewhere.hint(place.env, place.roots)
+        told = (
+            f"{hint}, or make a list here: `ralphloop new NAME`"
+            if hint
+            else "`ralphloop new NAME` creates one"
+        )
+        raise UserError(f"there is no task list here; {told}.")
     if len(found) > 1:
         found = [source for source in found if _has_work(source)] or found
     if len(found) > 1:
@@ -41,7 +48,10 @@ def _named(place: Place, name: str) -> Source:
     everything = place.sources()
     found = [source for source in everything if name in (source.name, f"{source.layout}:{source.name}")]
     if not found:
-        told = spelling.or_known(name, _said(everything), else_=f"`ralphloop new {name}` creates one")
+        known = _said(everything)
+        told = "" if spelling.near(name, known) else elsewhere.hint(place.env, place.roots, name=name)
+        makes = f"`ralphloop new {name}` creates one"
+        told = f"{told}." if told else spelling.or_known(name, known, else_=makes)
         raise UserError(f"there is no task list {name} in {place.project}; {told}")
     near = [source for source in found if source.root == found[0].root]
     if len({source.layout for source in near}) > 1:
