@@ -22,8 +22,9 @@ examples:
   ralphloop approve shop --show
   ralphloop approve shop --yes
 
-It allows the checks that are new, and adopts your own changes of the list: what it says now holds from
-now on. Run it in a terminal of your own; inside the agent's client, type /ralphloop:approve DIGEST.
+It allows the checks that are new, and adopts your own changes of the list:
+what it says now holds from now on. Run it in a terminal of your own; inside
+the agent's client, type /ralphloop:approve DIGEST.
 """
 
 

@@ -22,8 +22,8 @@ examples:
   ralphloop limit shop --json
 
 Nothing else changes: what was spent stays spent, a loop that rests goes on
-resting until `resume` or `run`. A running loop obeys at its next stop. Limits are
-yours to change: inside the agent's client that is refused.
+resting until `resume` or `run`. A running loop obeys at its next stop. Limits
+are yours to change: inside the agent's client that is refused.
 """
 
 

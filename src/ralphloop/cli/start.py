@@ -46,7 +46,8 @@ examples:
   ralphloop start shop --max-cost 5 --yes
   ralphloop start shop --launch --permission-mode acceptEdits
 
-The commands under `verify` in the list are shown and run only if you approve them.
+The commands under `verify` in the list are shown and run only if you approve
+them.
 """
 
 

@@ -6,11 +6,13 @@ import argparse
 import shlex
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from ralphloop.cli import main
+from ralphloop.cli.usage import Parser
 from ralphloop.errors import BusyError
 from unit.domain.cases import each
 
@@ -50,6 +52,23 @@ def test_help_has_every_command_once_under_a_heading() -> None:
     rows = [line.split()[0] for line in listed.splitlines() if line.startswith("    ")]
     assert rows == list(main.COMMANDS)
     assert 5 <= len(main.HEADINGS) <= 8
+
+
+def every_parser() -> Iterator[Parser]:
+    """The parser of each command, and those of its actions."""
+    for name, (module, _) in main.COMMANDS.items():
+        top, own = main._parsers(name, main._load(module))
+        yield top
+        yield own
+        for action in own._actions:
+            if isinstance(action, argparse._SubParsersAction):
+                yield from action.choices.values()
+
+
+def test_no_help_is_wider_than_80_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    wide = {line for found in every_parser() for line in found.format_help().splitlines() if len(line) > 80}
+    assert wide == set()
 
 
 def test_who_waits_for_too_long_is_told_to_try_again(capsys: pytest.CaptureFixture[str]) -> None:
