@@ -292,7 +292,7 @@ ROWS: tuple[Mistake, ...] = (
     ),
     Mistake(
         "no client", PEOPLE, ("run", "shop", "--yes"), files=SHOP,
-        what=("`claude`",), why=("does the work, is not on PATH",),
+        what=("`claude`",), why=("is not on PATH, and a run works through it",),
         cure=("`npm install -g @anthropic-ai/claude-code`",),
     ),
     Mistake(

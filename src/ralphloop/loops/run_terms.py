@@ -64,8 +64,8 @@ def of(
     program, get = client(terms.agent).PROGRAM, client(terms.agent).GET
     if program_at(program, place.env) is None:
         raise UserError(
-            f"the client `{program}`, which does the work, is not on PATH; install it with `{get}`, or add "
-            "its folder to PATH."
+            f"`{program}` is not on PATH, and a run works through it; install it with `{get}`, or add its "
+            "folder to PATH."
         )
     must_be_trusted(cwd, place.env)
     return terms
