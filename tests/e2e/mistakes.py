@@ -382,7 +382,7 @@ ROWS: tuple[Mistake, ...] = (
     ),
     Mistake(
         "a branch with a space", OWN, ("run", "shop", "--commit", "--branch", "my branch"), setup=_author,
-        what=("'my branch'",), why=("is no name for a branch",), cure=("choose another one",),
+        what=("'my branch'",), why=("is no name for a branch",), cure=("choose another one, such as `my-branch`",),
     ),
     Mistake(
         "evidence of a task without a check", OWN, ("evidence", "F2"), setup=_proven,
@@ -403,7 +403,7 @@ ROWS: tuple[Mistake, ...] = (
     ),
     Mistake(
         "a report into no folder", OWN, ("report", "--output", "out/shop.md"), setup=_begun,
-        what=("out",), why=("is no folder",), cure=("--output needs one that is there",),
+        what=("out",), why=("is no folder",), cure=("`mkdir -p out` makes it",),
     ),
     Mistake(
         "a second pause", OWN, ("pause", "shop"), setup=_paused, code=0,
