@@ -382,7 +382,8 @@ ROWS: tuple[Mistake, ...] = (
     ),
     Mistake(
         "a branch with a space", OWN, ("run", "shop", "--commit", "--branch", "my branch"), setup=_author,
-        what=("'my branch'",), why=("is no name for a branch",), cure=("choose another one, such as `my-branch`",),
+        what=("'my branch'",), why=("is no name for a branch",),
+        cure=("choose another one, such as `my-branch`",),
     ),
     Mistake(
         "evidence of a task without a check", OWN, ("evidence", "F2"), setup=_proven,
