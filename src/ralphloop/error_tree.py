@@ -6,7 +6,8 @@ RalphloopError
 │   │   └── GuardianLostError
 │   ├── ConfigError             is a ValueError as well
 │   ├── DemoError
-│   └── UnapprovedError         commands, already, askable, doubts
+│   ├── UnapprovedError         commands, already, askable, doubts
+│   └── UsageError
 ├── BusyError
 ├── CommitError
 │   └── RefusedError            cure
@@ -83,6 +84,10 @@ class UnapprovedError(UserError):
         self.already = already  # so many more were approved before
         self.askable = askable  # not inside an agent's client
         self.doubts: tuple[str, ...] = ()  # about the list that they stand in
+
+
+class UsageError(UserError):
+    """The words of the command line cannot be meant; its exit code is 2."""
 
 
 class BusyError(RalphloopError):

@@ -64,7 +64,9 @@ def test_wrong_usage_exits_2_and_writes_nothing(untouched: Project) -> None:
     for line in WRONG:
         done = untouched.run(*shlex.split(line))
         assert (done.code, done.out) == (2, ""), line
-        assert "usage: ralphloop" in done.err, line
+        assert done.err.startswith("ralphloop: "), line
+        assert done.err.count("\n") == 1, line
+        assert "usage:" not in done.err, line
         assert untouched.digest() == before, line
 
 
@@ -166,10 +168,27 @@ def test_an_unknown_name_is_refused_with_those_that_are_known(project: Project) 
         assert "there is no loop cart here; known here: shop." in told, command
 
 
-def test_without_any_loop_start_is_named(project: Project) -> None:
+def test_without_any_loop_the_next_step_is_named(project: Project) -> None:
     for line in ("pause", "resume", "cancel", "done F1", "log"):
         told = project.refused(*line.split())
-        assert f"no loop is under way in {project.root}; `ralphloop start` begins one." in told, line
+        assert f"no loop is under way in {project.root}; `ralphloop new NAME` makes a task list" in told, line
+    project.new()
+    assert "; `ralphloop start shop` begins one." in project.refused("pause")
+    assert "there is no loop shop here; `ralphloop start shop` begins one." in project.refused("log", "shop")
+    project.new("cart")
+    assert "begins one over a task list: cart, shop." in project.refused("pause")
+
+
+def test_in_the_wrong_folder_the_right_one_is_named(project: Project) -> None:
+    project.begin()
+    other = project.folder / "other"
+    other.mkdir()
+    there = f"under way elsewhere: shop in {project.root}. Change to it with `cd {project.root}`"
+    for line in ("pause", "pause shop", "start", "start shop"):
+        assert there in project.refused(*line.split(), cwd=other), line
+    assert "elsewhere" not in project.refused("pause", "cart", cwd=other)
+    project.fine("cancel", "shop")
+    assert "elsewhere" not in project.refused("pause", cwd=other)
 
 
 def test_among_several_loops_the_sessions_own_is_meant(project: Project) -> None:
@@ -194,7 +213,7 @@ def test_a_loop_is_found_from_a_subfolder_and_from_a_worktree(project: Project) 
 
 
 def _examples(command: str) -> list[str]:
-    told = _parsers(command, _load(COMMANDS[command][0]), whole=False)[1].format_help()
+    told = _parsers(command, _load(COMMANDS[command][0]))[1].format_help()
     lines = told.partition("examples:\n")[2].splitlines()
     return [line.strip() for line in lines if "ralphloop " in line and line.startswith("  ")]
 

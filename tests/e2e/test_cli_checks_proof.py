@@ -213,9 +213,9 @@ def test_verify_names_a_protected_file_that_was_touched(project: Project) -> Non
 
 def test_without_a_check_there_is_no_evidence(running: Project) -> None:
     assert running.fine("evidence") == "Nothing was checked in shop yet.\n"
-    assert "there is no evidence for F1 in shop; there is for: nothing yet." in running.refused(
-        "evidence", "F1"
-    )
+    told = running.refused("evidence", "F1")
+    assert "there is no evidence for F1 in shop: its check was not run yet; `ralphloop verify F1`" in told
+    assert "shop has no task F9; did you mean" in running.refused("evidence", "F9")
 
 
 def test_evidence_lists_every_run(running: Project) -> None:

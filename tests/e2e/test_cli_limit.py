@@ -93,6 +93,15 @@ def test_a_loop_that_a_budget_ended_goes_on_once_it_is_raised(project: Project) 
     assert (counted(project), *spent(project)) == (2.5, 2.5, 2.5)
 
 
+def test_a_new_loop_after_a_budget_says_that_it_has_none(project: Project) -> None:
+    project.begin("shop", "--max-cost", "1")
+    work(project, 1.5)
+    told = project.fine("start", "shop", "--session", SESSION)
+    assert "! the loop before ended at its budget ($1.00), and this one has none: `ralphloop limit" in told
+    project.fine("cancel", "shop")
+    assert "budget" not in project.fine("start", "shop", "--session", SESSION)
+
+
 def test_a_loop_that_its_iterations_ended_goes_on_once_they_are_raised(project: Project) -> None:
     project.begin("shop", "--max-iterations", "1")
     work(project, 1.0)
@@ -199,3 +208,30 @@ def test_a_limit_below_what_is_used_is_told_as_used_up(project: Project) -> None
     assert "`ralphloop resume shop` goes on" in project.fine("limit", "shop", "--max-cost", "9")
     assert "`ralphloop resume shop` goes on" in project.fine("status", "shop")
     assert "shop goes on" in project.fine("resume", "shop")
+
+
+def test_a_budget_is_taken_off_again_by_the_person_alone(project: Project) -> None:
+    project.begin("shop", "--max-cost", "5")
+    refused = project.refused("resume", "shop", "--max-cost", "off", env={"CLAUDECODE": "1"})
+    assert "a higher limit (cost_usd off instead of $5.00) is the person's to decide" in refused
+    assert "is the person's" in project.refused("limit", "shop", "--max-cost", "off", env={"CLAUDECODE": "1"})
+    told = project.fine("limit", "shop", "--max-cost", "off")
+    assert "  dollars             off (before: $5.00)\n" in told
+    assert "cost_usd" not in project.status()["limits"]
+    assert "dollars" not in project.fine("limit", "shop")
+    project.fine("limit", "shop", "--max-tokens", "2M")
+    project.fine("pause", "shop")
+    assert "tokens off" in project.fine("resume", "shop", "--max-tokens", "OFF")
+
+
+def test_off_at_the_start_is_no_budget_whatever_the_settings_say(project: Project) -> None:
+    project.write(".ralph/config.toml", "max_cost = 3\n")
+    project.begin("shop", "--max-cost", "off")
+    assert "cost_usd" not in project.status()["limits"]
+    assert project.run("start", "shop", "--max-time", "off").code == 2
+
+
+def test_no_limit_of_turns_is_no_large_number(project: Project) -> None:
+    project.begin("shop", "--max-iterations", "0", "--i-know")
+    assert "shop · running · iteration 1 · 0/3 done" in project.fine("status")
+    assert "10000" not in project.fine("status") + project.fine("limit", "shop")

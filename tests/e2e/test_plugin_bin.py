@@ -68,7 +68,8 @@ def test_goal_arrives_byte_for_byte(project: Project, plain_copy: Path) -> None:
         ("plan", "--help", "usage: ralphloop plan"),
         ("start", "nowhere", "ralphloop: there is no task list nowhere"),
         ("status", "it's", "ralphloop: a quote is not closed"),
-        ("status", "--bogus", "ralphloop: unrecognized arguments: --bogus; usage: ralphloop status"),
+        ("status", "--bogus", "ralphloop: `ralphloop status` has no option `--bogus`; "),
+        ("status", "--jsn", "did you mean `--json`? `ralphloop status --help`"),
         ("status", "--help", "usage: ralphloop status"),
     ],
 )

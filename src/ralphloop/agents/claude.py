@@ -11,6 +11,7 @@ from ralphloop.agents.claude_stream import parse as parse
 from ralphloop.domain.model import LAYOUTS
 
 PROGRAM = "claude"
+GET = "npm install -g @anthropic-ai/claude-code"
 # event -> seconds that the client gives the hook
 EVENTS = {
     "Stop": 360,  # above the time that checks may take in one stop

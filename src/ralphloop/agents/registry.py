@@ -19,6 +19,9 @@ class Client(Protocol):
     @property
     def PROGRAM(self) -> str: ...  # noqa: N802 - a constant of the module
 
+    @property
+    def GET(self) -> str: ...  # noqa: N802 - the command that installs it
+
     def hook_command(
         self, package_dir: str, *, registration: str = ..., layouts: Sequence[str] = ...
     ) -> str: ...

@@ -15,8 +15,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 examples:
   ralphloop accept F2
 
-The task then counts as done on your word, and reports say so. Run it in a terminal of your own: inside
-the agent's client it is refused.
+The task then counts as done on your word, and reports say so. Run it in a
+terminal of your own: inside the agent's client it is refused.
 """
 
 

@@ -23,14 +23,18 @@ def _option(read: Callable[[str], T]) -> Callable[[str], T]:
     return parse
 
 
+def _or_off(read: Callable[[str], float]) -> Callable[[str], float]:
+    """A limit that can be taken off again: it is 0 then."""
+    return _option(lambda text: 0 if text.strip().lower() == "off" else read(text))
+
+
 count = _option(value.count)
 turns = _option(value.turns)  # 0 is no limit, which needs --i-know
 seconds = _option(value.seconds)
-tokens = _option(value.tokens)
-dollars = _option(value.dollars)
 batch = _option(value.batch)
 percent = _option(value.percent)
 permission_mode = _option(value.permission_mode(*PERMISSION_MODES))
+any_mode = _option(value.one_of(*PERMISSION_MODES, "plan"))  # where a person sits before the client
 
 # option, the limit it sets, how it is read, what --help says
 OPTIONS: tuple[tuple[str, str, str, Callable[[str], float], str], ...] = (
@@ -38,10 +42,10 @@ OPTIONS: tuple[tuple[str, str, str, Callable[[str], float], str], ...] = (
     ("--max-attempts", "attempts", "N", count, "attempts at one task (default: 5)"),
     ("--max-time", "time_s", "4h", seconds, "running time (default: 8h)"),
     ("--max-no-progress", "no_progress", "N", count, "continuations without progress (default: 3)"),
-    ("--max-tokens", "tokens", "2M", tokens, "tokens of the whole loop (default: off)"),
-    ("--max-cost", "cost_usd", "USD", dollars, "dollars of the whole loop (default: off)"),
-    ("--max-task-tokens", "task_tokens", "500k", tokens, "tokens of one task (default: off)"),
-    ("--max-task-cost", "task_cost_usd", "USD", dollars, "dollars of one task (default: off)"),
+    ("--max-tokens", "tokens", "2M", _or_off(value.tokens), "tokens of the whole loop (default: off)"),
+    ("--max-cost", "cost_usd", "USD", _or_off(value.dollars), "dollars of the whole loop (default: off)"),
+    ("--max-task-tokens", "task_tokens", "500k", _or_off(value.tokens), "tokens of one task (default: off)"),
+    ("--max-task-cost", "task_cost_usd", "USD", _or_off(value.dollars), "dollars of one task (default: off)"),
 )
 
 

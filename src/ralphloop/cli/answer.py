@@ -21,7 +21,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 examples:
   ralphloop answer F2 'The one we have an account with'
 
-Run it in a terminal of your own, or type /ralphloop:answer ID TEXT in the client; the agent cannot.
+Run it in a terminal of your own, or type /ralphloop:answer ID TEXT in the
+client; the agent cannot.
 """
 
 

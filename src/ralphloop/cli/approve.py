@@ -6,7 +6,7 @@ import argparse
 
 from ralphloop import loops
 from ralphloop.cli.consent import ask, can_ask
-from ralphloop.cli.output import say, show
+from ralphloop.cli.output import say, show, tell
 from ralphloop.loops.consent import TERMINAL, YES
 from ralphloop.loops.person import require_person
 
@@ -22,8 +22,9 @@ examples:
   ralphloop approve shop --show
   ralphloop approve shop --yes
 
-It allows the checks that are new, and adopts your own changes of the list: what it says now holds from
-now on. Run it in a terminal of your own; inside the agent's client, type /ralphloop:approve DIGEST.
+It allows the checks that are new, and adopts your own changes of the list:
+what it says now holds from now on. Run it in a terminal of your own; inside
+the agent's client, type /ralphloop:approve DIGEST.
 """
 
 
@@ -34,6 +35,9 @@ def run(args: argparse.Namespace) -> int:
     change = loops.waiting_change(place, args.name)
     if not args.json:
         say(*change.told)
+    if change.is_any and args.show and not args.json:
+        allows = f"`ralphloop approve {change.name}` allows it"
+        tell(f"This is only shown. {allows}; until then it does not count, and your changes may be put back.")
     if not change.is_any or args.show:
         return show(change.result(approved=False), as_json=args.json)
     if args.yes or (not args.json and can_ask() and ask("Approve? [y/N] ")):

@@ -23,8 +23,10 @@ examples:
   ralphloop config
   ralphloop config --json
 
-An option wins over a variable (RALPHLOOP_MAX_COST), that over .ralph/config.toml of the project, that over
-your own file, ~/.config/ralphloop/config.toml. Tokens are not shown, nor more of an address than its server.
+An option wins over a variable (RALPHLOOP_MAX_COST), that over
+.ralph/config.toml of the project, that over your own file,
+~/.config/ralphloop/config.toml. Tokens are not shown, nor more of an address
+than its server.
 """
 
 

@@ -8,6 +8,7 @@ import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
+from ralphloop.cli import allowance
 from ralphloop.cli.output import complain, say, say_json, show_progress
 from ralphloop.domain.model import LAYOUTS
 from ralphloop.errors import CaseError, UserError
@@ -36,7 +37,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--tool", metavar="CMD", default="", help="the command line of the hook's own tool")
     parser.add_argument("--cases", metavar="DIR", type=Path, help="another folder of `cases` and `projects`")
     parser.add_argument("--only", metavar="GLOB", action="append", help="only cases that this names")
-    parser.add_argument("--jobs", metavar="N", type=int, help="cases side by side")
+    parser.add_argument("--jobs", metavar="N", type=allowance.count, help="cases side by side")
     parser.add_argument("--list", action="store_true", help="only name the cases")
     parser.add_argument("--keep", action="store_true", help="leave the folders of failed cases")
     form = parser.add_mutually_exclusive_group()
@@ -100,8 +101,6 @@ def _played(cases: Sequence[Case], args: argparse.Namespace) -> list[Result]:
     hook = _hook(args)
     if args.junit and (args.junit.is_dir() or not args.junit.parent.is_dir()):
         raise UserError(f"{args.junit} cannot be written; --junit needs a file in a folder that is there.")
-    if args.jobs is not None and args.jobs < 1:
-        raise UserError("--jobs takes a number from 1 on.")
     jobs = args.jobs or 2 * (os.cpu_count() or 1)
     progress = _Progress(len(cases))
     with none_left():

@@ -28,8 +28,9 @@ examples:
   ralphloop doctor --no-live --json
   ralphloop doctor --fix          # asks before each change
 
-✓ is fine, ! works but, ✗ would keep a loop from running (exit code 1). The last line is a proof: your
-client runs a loop of two tasks against a scripted model, in a folder of its own, without your account.
+✓ is fine, ! works but, ✗ would keep a loop from running (exit code 1). The
+last line is a proof: your client runs a loop of two tasks against a scripted
+model, in a folder of its own, without your account.
 """
 
 

@@ -17,7 +17,8 @@ examples:
   ralphloop done F2
   ralphloop done 1.3 --loop login
 
-The task's checks are run at once. Exit code 1 if one fails: then the task stays open.
+The task's checks are run at once. Exit code 1 if one fails: then the task
+stays open.
 """
 
 

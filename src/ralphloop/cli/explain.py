@@ -21,10 +21,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 examples:
   ralphloop explain stop.json
   ralphloop explain --record 12
-  echo '{"hook_event_name": "Stop", "session_id": "1b2c"}' | ralphloop explain --json
+  echo '{"hook_event_name": "Stop", "session_id": "1b2c"}' | ralphloop explain
 
-With --record no check is run and nothing in the project is touched; the exit code is 0 if the answer is the
-recorded one, 1 if it is another.
+With --record no check is run and nothing in the project is touched; the exit
+code is 0 if the answer is the recorded one, 1 if it is another.
 """
 
 

@@ -36,7 +36,8 @@ examples:
   ralphloop install --scope user --statusline
   ralphloop install --scope project
 
-Everything else in the settings file stays as it is, and `ralphloop uninstall` takes out what this put in.
+Everything else in the settings file stays as it is, and `ralphloop uninstall`
+takes out what this put in.
 """
 
 

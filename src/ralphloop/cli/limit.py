@@ -18,11 +18,12 @@ examples:
   ralphloop limit
   ralphloop limit shop --max-cost 9
   ralphloop limit shop --max-time 12h --max-iterations 60
+  ralphloop limit shop --max-cost off
   ralphloop limit shop --json
 
 Nothing else changes: what was spent stays spent, a loop that rests goes on
-resting until `resume` or `run`. A running loop obeys at its next stop. Limits are
-yours to change: inside the agent's client that is refused.
+resting until `resume` or `run`. A running loop obeys at its next stop. Limits
+are yours to change: inside the agent's client that is refused.
 """
 
 

@@ -6,76 +6,92 @@ import argparse
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from importlib import import_module
-from typing import NoReturn, Protocol
+from typing import Protocol
 
 from ralphloop.cli.output import complain
-from ralphloop.domain.plain import plain
-from ralphloop.errors import BusyError, UserError
+from ralphloop.cli.usage import PROGRAM, Parser, must_stand_behind, no_command
+from ralphloop.errors import BusyError, UsageError, UserError
 from ralphloop.store import files, shelf
 from ralphloop.version import VERSION
 
-FINE, EXPECTED, BUG, INTERRUPT, UNREAD = 0, 1, 3, 130, 141
+FINE, EXPECTED, WRONG_USAGE, BUG, INTERRUPT, UNREAD = 0, 1, 2, 3, 130, 141
 # First word of a call from a plugin's prompt: the arguments are those that the prompt hook has kept. Claude
 # Code drops a prompt whose command fails, so what went wrong is said on stdout then, with exit code 0.
 TYPED = "--typed"
+USUAL = "status"  # the command where none is named
 
-# name -> (module, one line of help); only the chosen command's module is imported.
-COMMANDS = {
-    "plan": ("ralphloop.cli.plan", "make an empty list for a goal, or look at a list"),
-    "new": ("ralphloop.cli.new", "create a task list with its prompt"),
-    "start": ("ralphloop.cli.start", "begin a loop over a task list"),
-    "run": ("ralphloop.cli.run", "drive a loop through fresh sessions, and watch it"),
-    "status": ("ralphloop.cli.status", "show the loops here and what is next"),
-    "watch": ("ralphloop.cli.watch", "look at a loop while it works"),
-    "pause": ("ralphloop.cli.pause", "let the agent stop until you resume"),
-    "resume": ("ralphloop.cli.resume", "go on with a paused or ended loop"),
-    "limit": ("ralphloop.cli.limit", "show a loop's limits and what is used of them, or change some"),
-    "cancel": ("ralphloop.cli.cancel", "end a loop for good"),
-    "clean": ("ralphloop.cli.clean", "remove what loops that are over have left"),
-    "done": ("ralphloop.cli.done", "claim that a task is done"),
-    "verify": ("ralphloop.cli.verify", "run a task's checks by hand"),
-    "evidence": ("ralphloop.cli.evidence", "show what was run to prove a task"),
-    "approve": ("ralphloop.cli.approve", "allow new checks, and adopt your changes of the list"),
-    "accept": ("ralphloop.cli.accept", "vouch for a task"),
-    "ask": ("ralphloop.cli.ask", "ask the person about a task and go on with the others"),
-    "answer": ("ralphloop.cli.answer", "answer what the agent asked about a task"),
-    "skip": ("ralphloop.cli.skip", "leave a task out of the loop"),
-    "report": ("ralphloop.cli.report", "tell what a loop did, task by task"),
-    "log": ("ralphloop.cli.log", "show every decision of a loop and why"),
-    "explain": ("ralphloop.cli.explain", "show how a stop would be decided, rule by rule"),
-    "record": (
-        "ralphloop.cli.record",
-        "keep the stops of this project, to explain them or make cases of them",
-    ),
-    "config": ("ralphloop.cli.config", "show every setting and where it comes from"),
-    "notify": ("ralphloop.cli.notify", "tell you where a loop stands, as its end would, or try that out"),
-    "service": ("ralphloop.cli.service", "let loops go on after a restart of the machine"),
-    "demo": ("ralphloop.cli.demo", "watch a scripted agent work through three tasks"),
-    "install": ("ralphloop.cli.install", "register the hooks in the client's settings"),
-    "uninstall": ("ralphloop.cli.uninstall", "take back what install wrote"),
-    "doctor": ("ralphloop.cli.doctor", "find out whether a loop would run here, and prove it"),
-    "conformance": ("ralphloop.cli.conformance", "play the public cases against a Stop hook, ours or any"),
-    "statusline": (
-        "ralphloop.cli.statusline",
-        "one line about this session's loop, for the client to show",
-    ),
-    "specum": ("ralphloop.cli.specum", "write a spec phase by phase, and run its tasks"),
-    "speckit": ("ralphloop.cli.speckit", "write a Spec Kit feature step by step, and run its tasks"),
+# heading -> name -> (module, one line of help), as `--help` shows them: what people use first comes first,
+# the laboratory last. Only the chosen command's module is imported.
+HEADINGS = {
+    "begin": {
+        "new": ("ralphloop.cli.new", "create a task list with its prompt"),
+        "plan": ("ralphloop.cli.plan", "make an empty list for a goal, or look at a list"),
+        "run": ("ralphloop.cli.run", "drive a loop through fresh sessions, and watch it"),
+        "start": ("ralphloop.cli.start", "begin a loop over a task list, for a session of yours"),
+        "demo": ("ralphloop.cli.demo", "watch a scripted agent work through three tasks"),
+        "doctor": ("ralphloop.cli.doctor", "find out whether a loop would run here, and prove it"),
+    },
+    "look": {
+        "status": ("ralphloop.cli.status", "show the loops here and what is next"),
+        "watch": ("ralphloop.cli.watch", "look at a loop while it works"),
+        "report": ("ralphloop.cli.report", "tell what a loop did, task by task"),
+        "log": ("ralphloop.cli.log", "show every decision of a loop and why"),
+    },
+    "steer": {
+        "pause": ("ralphloop.cli.pause", "let the agent stop until you resume"),
+        "resume": ("ralphloop.cli.resume", "go on with a paused or ended loop"),
+        "limit": ("ralphloop.cli.limit", "show a loop's limits and what is used, or change some"),
+        "cancel": ("ralphloop.cli.cancel", "end a loop for good"),
+        "clean": ("ralphloop.cli.clean", "remove what loops that are over have left"),
+    },
+    "tasks": {
+        "approve": ("ralphloop.cli.approve", "allow new checks, and adopt your changes of the list"),
+        "answer": ("ralphloop.cli.answer", "answer what the agent asked about a task"),
+        "accept": ("ralphloop.cli.accept", "vouch for a task"),
+        "skip": ("ralphloop.cli.skip", "leave a task out of the loop"),
+        "done": ("ralphloop.cli.done", "claim that a task is done"),
+        "verify": ("ralphloop.cli.verify", "run a task's checks by hand"),
+        "evidence": ("ralphloop.cli.evidence", "show what was run to prove a task"),
+        "ask": ("ralphloop.cli.ask", "ask the person about a task and go on with the others"),
+    },
+    "specs": {
+        "specum": ("ralphloop.cli.specum", "write a spec phase by phase, and run its tasks"),
+        "speckit": ("ralphloop.cli.speckit", "write a Spec Kit feature step by step, and run its tasks"),
+    },
+    "set up": {
+        "install": ("ralphloop.cli.install", "register the hooks in the client's settings"),
+        "uninstall": ("ralphloop.cli.uninstall", "take back what install wrote"),
+        "config": ("ralphloop.cli.config", "show every setting and where it comes from"),
+        "notify": ("ralphloop.cli.notify", "tell you where a loop stands, or try that out"),
+        "service": ("ralphloop.cli.service", "let loops go on after a restart of the machine"),
+    },
+    "laboratory": {
+        "explain": ("ralphloop.cli.explain", "show how a stop would be decided, rule by rule"),
+        "record": ("ralphloop.cli.record", "keep the stops of this project, to explain them later"),
+        "conformance": ("ralphloop.cli.conformance", "play the public cases against a Stop hook"),
+        "statusline": ("ralphloop.cli.statusline", "one line about a session's loop, for the client"),
+    },
 }
+COMMANDS = {name: row for rows in HEADINGS.values() for name, row in rows.items()}
 # A process that `run` starts, not a command for people.
 INTERNAL = {"supervise": "ralphloop.cli.supervise"}
+DESCRIPTION = """\
+Keeps a coding agent working through a list of tasks until each one is proven
+done. `ralphloop COMMAND --help` shows a command's options and examples.
+"""
 EPILOG = """\
 examples:
   ralphloop new shop --from ideas.md
-  ralphloop start shop --launch
-  ralphloop run shop --batch 1 --max-cost 5
+  ralphloop run shop --max-cost 5
   ralphloop status
+  ralphloop start shop --launch
   ralphloop cancel shop
 
-exit codes: 0 fine, 1 an error that says what to do next, 2 wrong usage, 3 a bug, 130 interrupted
+exit codes: 0 fine, 1 an error that says what to do next, 2 wrong usage,
+            3 a bug, 130 interrupted
 """
 
 
@@ -89,28 +105,13 @@ class Command(Protocol):
     def run(args: argparse.Namespace) -> int: ...
 
 
-class Parser(argparse.ArgumentParser):
-    """Repeats nothing to a terminal that it would obey."""
-
-    def error(self, message: str) -> NoReturn:
-        super().error(plain(message))
-
-
-class PromptParser(argparse.ArgumentParser):
-    """Wrong usage as one sentence: behind a prompt nobody sees the difference between its streams."""
-
-    def error(self, message: str) -> NoReturn:
-        usage = " ".join(self.format_usage().split())
-        raise UserError(f"{message}; {usage}")
-
-
 def entry() -> int:
     _never_fail_to_print()
     if sys.argv[1:2] != [TYPED]:
         return _guarded(lambda: run(sys.argv[1:]))
     sys.stderr = sys.stdout
     with suppress(SystemExit):  # argparse has shown the help
-        _guarded(lambda: run(_typed_argv(sys.argv[2:]), kind=PromptParser))
+        _guarded(lambda: run(_typed_argv(sys.argv[2:])))
     return FINE
 
 
@@ -122,7 +123,7 @@ def _guarded(work: Callable[[], int]) -> int:
         return code
     except UserError as error:
         complain(error.message)
-        return EXPECTED
+        return WRONG_USAGE if isinstance(error, UsageError) else EXPECTED
     except BrokenPipeError:
         _reader_left()
         return code
@@ -155,19 +156,19 @@ def _typed_argv(words: list[str]) -> list[str]:
     return [*words, *typed.argv(said.text, options, **ways)]
 
 
-def run(argv: list[str], *, kind: type[argparse.ArgumentParser] = Parser) -> int:
+def run(argv: list[str]) -> int:
     """Run one command; `status` if none is named."""
-    argv = argv or ["status"]
+    argv = argv or [USUAL]
     if argv[0] in INTERNAL:
         return _load(INTERNAL[argv[0]]).run(argparse.Namespace())
     chosen = next((word for word in argv if not word.startswith("-")), "")
-    command = _load(COMMANDS[chosen][0]) if chosen in COMMANDS else None
-    parser, its_own = _parsers(chosen, command, kind=kind, whole=argv[0] != chosen)
-    args, unknown = parser.parse_known_args(argv)
-    if unknown:
-        its_own.error("unrecognized arguments: " + " ".join(unknown))
-    assert command is not None, "argparse refuses an unknown command"
-    return command.run(args)
+    if chosen and chosen not in COMMANDS:
+        raise no_command(chosen, COMMANDS)
+    command = _load(COMMANDS[chosen or USUAL][0])
+    parser, its_own = _parsers(chosen or USUAL, command)
+    if argv[0] != chosen:
+        must_stand_behind(argv[: argv.index(chosen)] if chosen else argv, chosen or USUAL, its_own)
+    return command.run(parser.parse_args(argv))
 
 
 def _load(module: str) -> Command:
@@ -175,39 +176,30 @@ def _load(module: str) -> Command:
     return found
 
 
-def _parsers(
-    chosen: str,
-    command: Command | None,
-    *,
-    kind: type[argparse.ArgumentParser] = Parser,
-    whole: bool = True,
-) -> tuple[argparse.ArgumentParser, argparse.ArgumentParser]:
-    """The command line's parser, and the chosen command's, whose usage an error shows; unless it is to be
-    `whole`, it knows no other command."""
-    parser = kind(
-        prog="ralphloop",
-        description="Keeps a coding agent working through a list of tasks until each one is proven done.",
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
+def _parsers(chosen: str, command: Command) -> tuple[Parser, Parser]:
+    """The command line's parser, which can read no other command, and the chosen command's."""
+    parser = Parser(
+        prog=PROGRAM,
+        usage=f"{PROGRAM} [-h] [--version] COMMAND ...",
+        description=DESCRIPTION,
+        epilog="".join(_listing()) + EPILOG,
     )
     parser.add_argument("--version", action="version", version="ralphloop " + VERSION)
     # With `prog` argparse asks nobody for the width of the terminal: six imports.
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True, prog="ralphloop")
-    its_own = parser
-    shown = COMMANDS if whole or command is None else {chosen: COMMANDS[chosen]}
-    for name, (_, told) in shown.items():
-        sub = commands.add_parser(
-            name,
-            help=told,
-            description=told[0].upper() + told[1:] + ".",
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-            allow_abbrev=False,
-        )
-        if name == chosen and command is not None:
-            command.configure(sub)
-            its_own = sub
+    commands = parser.add_subparsers(metavar="COMMAND", required=True, prog=PROGRAM, help=argparse.SUPPRESS)
+    told = COMMANDS[chosen][1]
+    its_own = commands.add_parser(chosen, description=told[0].upper() + told[1:] + ".")
+    command.configure(its_own)
     return parser, its_own
+
+
+def _listing() -> Iterator[str]:
+    """Every command under its heading."""
+    for heading, rows in HEADINGS.items():
+        yield f"{heading}:\n"
+        for name, (_, told) in rows.items():
+            yield f"    {name:<12}{told}\n"
+        yield "\n"
 
 
 def _never_fail_to_print() -> None:

@@ -22,8 +22,8 @@ examples:
   ralphloop notify --test
   ralphloop notify shop
 
-The settings `notify`, `notify_on` and `webhook_…` say how and when; `ralphloop config` shows them. The exit
-code is 1 if a way of telling failed.
+The settings `notify`, `notify_on` and `webhook_…` say how and when;
+`ralphloop config` shows them. The exit code is 1 if a way of telling failed.
 """
 
 

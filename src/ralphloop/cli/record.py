@@ -27,8 +27,9 @@ examples:
   ralphloop record off
   ralphloop record clear
 
-A record holds text of the conversation; secrets in it are masked as far as they can be known. Only your own
-account can read it. The newest 100 of each loop are kept, 32 MB at most.
+A record holds text of the conversation; secrets in it are masked as far as
+they can be known. Only your own account can read it. The newest 100 of each
+loop are kept, 32 MB at most.
 """
 
 

@@ -24,8 +24,8 @@ examples:
   ralphloop resume shop --max-time 2h --max-cost 10
   ralphloop resume shop --adopt
 
-A higher limit is yours to give: inside the agent's client it is refused, and what was used up of the
-attempts and the time stays used up there.
+A higher limit is yours to give: inside the agent's client it is refused, and
+what was used up of the attempts and the time stays used up there.
 """
 
 

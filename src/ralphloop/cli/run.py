@@ -53,11 +53,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 examples:
   ralphloop run shop
   ralphloop run shop --batch 1 --max-cost 5 --max-time 4h
-  ralphloop run shop --model sonnet --permission-mode bypassPermissions --commit --branch overnight
+  ralphloop run shop --model sonnet --commit --branch overnight
   ralphloop run shop --detach
 
-A loop that rests, or whose supervisor was killed, goes on where it was. Ctrl-C pauses it, twice kills the
-session; q leaves the view and lets it run.
+A loop that rests, or whose supervisor was killed, goes on where it was. Ctrl-C
+pauses it, twice kills the session; q leaves the view and lets it run.
 
 {exit_code.TABLE}"""
 

@@ -69,7 +69,7 @@ ACTIONS = {
     "checklist": Action("write a checklist for the specification", _checklist,
                         text_option("what it is about"), ("security", "")),
     "implement": Action("run the tasks in a loop", _implement, actions.implement_options,
-                        ("", "--max-task-iterations 3 --max-global-iterations 40 --recovery-mode")),
+                        ("", "--max-global-iterations 40 --recovery-mode")),
     "status": Action("show every feature", _status, json_option, ("", "--json")),
     "switch": Action("make another feature the current one", _switch, target_option,
                      ("001", "001-login", "login")),

@@ -105,7 +105,7 @@ ACTIONS = {
     "design": Action("begin the design", _phase, _ADDS, ("",)),
     "tasks": Action("begin the list of tasks", _phase, _ADDS, ("",)),
     "implement": Action("run the tasks in a loop", _implement, actions.implement_options,
-                        ("", "--max-task-iterations 3 --max-global-iterations 40 --recovery-mode")),
+                        ("", "--max-global-iterations 40 --recovery-mode")),
     "status": Action("show every spec and the current epic", _status, json_option, ("", "--json")),
     "switch": Action("make another spec the current one", _switch, target_option,
                      ("login", "./packages/api/specs/login")),

@@ -32,7 +32,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--launch", action="store_true", help="start the client on it, in this terminal")
     parser.add_argument(
-        "--permission-mode", metavar="MODE", help="what the launched client may do unasked (acceptEdits, …)"
+        "--permission-mode",
+        metavar="MODE",
+        type=allowance.any_mode,
+        help="what the launched client may do unasked (acceptEdits, …)",
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
     allowance.add_options(parser)
@@ -43,7 +46,8 @@ examples:
   ralphloop start shop --max-cost 5 --yes
   ralphloop start shop --launch --permission-mode acceptEdits
 
-The commands under `verify` in the list are shown and run only if you approve them.
+The commands under `verify` in the list are shown and run only if you approve
+them.
 """
 
 

@@ -25,7 +25,8 @@ examples:
   ralphloop watch shop --plain
   ralphloop watch shop --once
 
-`q` leaves; the loop goes on. Without a terminal, with TERM=dumb or without the package rich: plain lines.
+`q` leaves; the loop goes on. Without a terminal, with TERM=dumb or without the
+package rich: plain lines.
 """
 
 

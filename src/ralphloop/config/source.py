@@ -10,7 +10,7 @@ from typing import Any
 
 from ralphloop import errors
 from ralphloop.config.keys import KEYS, WEBHOOK
-from ralphloop.config.value import meant
+from ralphloop.spelling import meant
 from ralphloop.store import files
 
 # besides a variable, whose name then stands in this place

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 from ralphloop.domain.model import UNLIMITED
+from ralphloop.spelling import meant
 
 _TEXT_MAX = 200
 _TIME = re.compile(r"(?:(\d+(?:\.\d+)?)h)?(?:(\d+(?:\.\d+)?)m(?:in)?)?(?:(\d+(?:\.\d+)?)s)?", re.ASCII)
@@ -39,7 +39,7 @@ def seconds(text: str) -> float:
     hours, minutes, rest = (float(part or 0) for part in found.groups())
     total = hours * 3600 + minutes * 60 + rest
     if not 1 <= total < 1e8:
-        raise ValueError(f"{text[:40]!r} is no time that a loop can run")
+        raise ValueError(f"{text[:40]!r} is no time that a loop can run: it is a second at least")
     return total
 
 
@@ -57,7 +57,7 @@ def dollars(text: str) -> float:
     except ValueError:
         value = 0.0
     if not math.isfinite(value) or not 0 < value < 1e9:
-        raise ValueError(f"{text[:40]!r} is not an amount of dollars like 5 or 2.50")
+        raise ValueError(f"{text[:40]!r} is not an amount of dollars above zero, like 5 or 2.50")
     return value
 
 
@@ -143,7 +143,7 @@ def permission_mode(*names: str) -> Callable[[Any], str]:
     def read(value: Any) -> str:
         if value == "plan":
             raise ValueError(
-                f"no task can be done in plan mode, in which the agent changes nothing: take {names[0]}"
+                f"no task can be done in plan mode, in which the agent changes nothing; take {names[0]}"
             )
         return known(value)
 
@@ -157,9 +157,3 @@ def some_of(*names: str) -> Callable[[Any], tuple[str, ...]]:
         return tuple(dict.fromkeys(map(one_of(*names), value)))
 
     return read
-
-
-def meant(said: object, known: Iterable[str]) -> str:
-    """`, did you mean NAME?` where one of the known names is near."""
-    near = difflib.get_close_matches(str(said).lower().replace("-", "_"), known, n=1, cutoff=0.5)
-    return f", did you mean {near[0]}?" if near else ""

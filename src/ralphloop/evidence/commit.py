@@ -117,7 +117,9 @@ def _checked_out(place: Worktree) -> str:
 def _must_be_free(place: Worktree, branch: str) -> None:
     git = place.git
     if branch[:1] == "-" or branch == "HEAD" or git.ask("check-ref-format", HEADS + branch) is None:
-        raise errors.CommitError(f"{line(branch, 60)!r} is no name for a branch: choose another one.")
+        like = re.sub(r"[^\w/]+", "-", line(branch, 60)).strip("-/") or "overnight"
+        told = f"{line(branch, 60)!r} is no name for a branch, as git has them: choose another one"
+        raise errors.CommitError(f"{told}, such as `{like}`.")
     if place.branch != branch and place.end_of(branch):
         taken = git.ask("for-each-ref", "--format=%(worktreepath)", HEADS + branch)
         if taken:

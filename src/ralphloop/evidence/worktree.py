@@ -8,6 +8,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Mapping
+from pathlib import Path
 
 from ralphloop import errors
 from ralphloop.domain.prompt import line
@@ -34,7 +35,7 @@ class Worktree:
         try:
             self.top = Git(folder, env, budget_s=budget_s).out("rev-parse", "--show-toplevel")
         except errors.GitError as error:
-            raise errors.CommitError(f"{folder} is in no git work tree ({error})") from error
+            raise errors.CommitError(_why_none(folder, error)) from error
         self.git = Git(self.top, env, budget_s=budget_s)
         self.git_folder = self.git.out("rev-parse", "--absolute-git-dir")
 
@@ -144,3 +145,12 @@ def _sweep(folder: str) -> None:
         with contextlib.suppress(OSError):
             if name.startswith(SPARE) and os.stat(place).st_mtime < time.time() - STALE_S:
                 shutil.rmtree(place, ignore_errors=True)
+
+
+def _why_none(folder: str, error: errors.GitError) -> str:
+    """Git's own words only where there is a repository that it does not take."""
+    above = [folder, *map(str, Path(folder).parents)]
+    has_answered = not isinstance(error, errors.SlowError) and not isinstance(error.__cause__, OSError)
+    if has_answered and not any(os.path.lexists(os.path.join(place, ".git")) for place in above):
+        return f"{folder} is in no git work tree, and commits need one: run `git init` there first."
+    return f"{folder} is in no git work tree ({str(error).removeprefix('fatal: ')})."

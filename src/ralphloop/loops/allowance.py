@@ -23,6 +23,7 @@ SETTINGS = {
 
 
 COUNTS = ("iterations", "attempts", "no_progress")
+BUDGETS = ("tokens", "cost_usd", "task_tokens", "task_cost_usd")  # which are off at 0
 
 
 def checked(limits: Mapping[str, float], *, endless: bool) -> dict[str, float]:
@@ -30,12 +31,16 @@ def checked(limits: Mapping[str, float], *, endless: bool) -> dict[str, float]:
     for name, most in limits.items():
         if name not in SETTINGS:
             raise UserError(f"there is no limit {name}; known are: {', '.join(SETTINGS)}.")
-        if not _is_amount(most, whole=name in COUNTS):
+        if not _is_amount(most, whole=name in COUNTS) and not (name in BUDGETS and is_off(most)):
             kind = "a whole number" if name in COUNTS else "a finite number"
             raise UserError(f"the limit {name} must be {kind} above 0, not {most!r:.40}.")
     if limits.get("iterations", 0) >= UNLIMITED and not endless:
         raise UserError("--max-iterations 0 is a loop without an end of turns; add --i-know if you mean it.")
     return dict(limits)
+
+
+def is_off(value: object) -> bool:
+    return value == 0 and not isinstance(value, bool)
 
 
 def _is_amount(value: object, *, whole: bool) -> bool:
@@ -52,15 +57,17 @@ def configured(settings: Config) -> dict[str, float]:
 
 
 def raised(old: Limits, new: dict[str, float]) -> list[str]:
-    """The limits that would be higher than they are; one that is off cannot be lower."""
+    """The limits that would be higher than they are, or off; one that is off cannot be higher."""
     return [
         f"{name} {shown(name, most)} instead of {shown(name, getattr(old, name))}"
         for name, most in new.items()
-        if getattr(old, name) and most > getattr(old, name)
+        if getattr(old, name) and (is_off(most) or most > getattr(old, name))
     ]
 
 
 def shown(name: str, most: float) -> str:
+    if name in BUDGETS and is_off(most):
+        return "off"
     if name == "time_s":
         return duration(most)
     if name.endswith("usd"):

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from ralphloop import spelling
 from ralphloop.domain.ledger import name_tasks
 from ralphloop.domain.model import Task
 from ralphloop.domain.survey import survey
@@ -44,10 +44,10 @@ class Book:
         ids = [task.id for task in self.tasks.tasks]
         if task_id in ids:
             return ids.index(task_id)
-        near = difflib.get_close_matches(task_id, ids, n=3, cutoff=0.4)
-        near += [known for known in ids if known.lower() == task_id.lower() and known not in near]
-        told = f"did you mean {' or '.join(near)}?" if near else "`ralphloop status` lists the ids."
-        raise UserError(f"{self.loop.record.name} has no task {task_id}; {told}")
+        near = sorted(spelling.near(task_id, ids, most=3, cutoff=0.4), key=ids.index)
+        told = f"did you mean {' or '.join(near)}? " if near else ""
+        name = self.loop.record.name
+        raise UserError(f"{name} has no task {task_id}; {told}`ralphloop status {name}` lists the ids.")
 
     def task(self, task_id: str) -> Task:
         return self.tasks.tasks[self.place(task_id)]

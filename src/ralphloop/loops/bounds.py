@@ -9,7 +9,7 @@ from ralphloop.domain.limits import WARNED
 from ralphloop.domain.model import ENDED, LoopState
 from ralphloop.engine import spending
 from ralphloop.errors import BusyError, UserError
-from ralphloop.loops.allowance import checked, shown
+from ralphloop.loops.allowance import checked, is_off, shown
 from ralphloop.loops.book import locked
 from ralphloop.loops.person import require_person
 from ralphloop.loops.place import Place, must_go_on, pick
@@ -49,6 +49,9 @@ def limit(
     for row in used:
         if not given or row.name in given:
             told.append(line(row, before.get(row.name)))
+    told += [
+        f"  {LABELS[name]:<20}off{_was(name, before[name])}" for name, most in given.items() if is_off(most)
+    ]
     facts = {"id": loop.record.id, "name": loop.record.name, "state": state.state, "outcome": state.outcome}
     told += [_next(loop, state, used)] if given else []
     return Result({**facts, "limits": _data(used), "before": before}, tuple(filter(None, told)))
@@ -66,7 +69,7 @@ def line(row: Used, before: float | None = None) -> str:
 
 
 def _was(name: str, before: float) -> str:
-    return f" (before: {shown(name, before) if before else 'off'})"
+    return f" (before: {shown(name, before)})"
 
 
 def _change(place: Place, loop: LoopFiles, given: Mapping[str, float]) -> dict[str, float]:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 
+from ralphloop import spelling
 from ralphloop.domain.model import EXECUTION, LAYOUTS
 from ralphloop.engine import claim, find
 from ralphloop.errors import UserError
+from ralphloop.loops import elsewhere
 from ralphloop.loops.place import Place
 from ralphloop.store import files, tasks
 from ralphloop.tasklists.registry import own_file
@@ -18,11 +20,17 @@ def choose(place: Place, name: str | None) -> Source:
         return _named(place, name)
     found = _nearest(place)
     if not found:
-        raise UserError("there is no task list here; `ralphloop new NAME` creates one.")
+        hint = elsewhere.hint(place.env, place.roots)
+        told = (
+            f"{hint}, or make a list here: `ralphloop new NAME`"
+            if hint
+            else "`ralphloop new NAME` creates one"
+        )
+        raise UserError(f"there is no task list here; {told}.")
     if len(found) > 1:
         found = [source for source in found if _has_work(source)] or found
     if len(found) > 1:
-        raise UserError("there are several task lists here; name one of: " + _said(found))
+        raise UserError("there are several task lists here; name one of: " + ", ".join(_said(found)))
     return found[0]
 
 
@@ -40,8 +48,11 @@ def _named(place: Place, name: str) -> Source:
     everything = place.sources()
     found = [source for source in everything if name in (source.name, f"{source.layout}:{source.name}")]
     if not found:
-        told = f"known here: {_said(everything)}" if everything else f"`ralphloop new {name}` creates one"
-        raise UserError(f"there is no task list {name} in {place.project}; {told}.")
+        known = _said(everything)
+        told = "" if spelling.near(name, known) else elsewhere.hint(place.env, place.roots, name=name)
+        makes = f"`ralphloop new {name}` creates one"
+        told = f"{told}." if told else spelling.or_known(name, known, else_=makes)
+        raise UserError(f"there is no task list {name} in {place.project}; {told}")
     near = [source for source in found if source.root == found[0].root]
     if len({source.layout for source in near}) > 1:
         choices = ", ".join(f"{source.layout}:{source.name}" for source in near)
@@ -65,9 +76,9 @@ def is_done(source: Source) -> bool:
     return listed.phase == EXECUTION and bool(listed.tasks) and all(task.done for task in listed.tasks)
 
 
-def _said(sources: list[Source]) -> str:
+def _said(sources: list[Source]) -> list[str]:
     names = [source.name for source in sources]
-    return ", ".join(
+    return [
         source.name if names.count(source.name) == 1 else f"{source.layout}:{source.name}"
         for source in sources
-    )
+    ]

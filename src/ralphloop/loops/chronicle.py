@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import time
 from typing import Any
 
@@ -36,7 +37,8 @@ def report(place: Place, name: str | None = None, *, shape: str = "md", output: 
         return Result(facts, (text.rstrip("\n"),), code)
     path = os.path.abspath(os.path.join(place.cwd, output))
     if not os.path.isdir(os.path.dirname(path)):
-        raise UserError(f"{os.path.dirname(path)} is no folder; --output needs one that is there.")
+        makes = f"`mkdir -p {shlex.quote(os.path.dirname(output))}` makes it"
+        raise UserError(f"{os.path.dirname(path)} is no folder; --output needs one that is there: {makes}.")
     files.write_text(path, text, mode=0o644)
     return Result(facts, (f"The report on {found.view.name} ({found.outcome}) is in {path}.",), code)
 

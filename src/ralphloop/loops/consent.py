@@ -18,6 +18,8 @@ from ralphloop.loops.result import Result
 from ralphloop.store import approvals, pins, shelf, tasks
 from ralphloop.store.loop import LoopFiles
 from ralphloop.store.shelf import Record, Shelf
+from ralphloop.tasklists import registry
+from ralphloop.tasklists.pins import pair
 from ralphloop.tasklists.registry import own_file
 from ralphloop.tasklists.source import Source
 
@@ -194,7 +196,22 @@ def _diff(loop: LoopFiles, texts: dict[str, str | None]) -> list[str]:
     if old is None or new is None or not pins.differs(loop.record.layout, old, texts):
         return []
     path = loop.record.paths[role]
+    old = _with_claims(loop.record.layout, old, texts=texts)
     return list(difflib.unified_diff(old.splitlines(), new.splitlines(), "pinned", path, lineterm="", n=2))
+
+
+def _with_claims(layout: str, pinned: str, *, texts: dict[str, str | None]) -> str:
+    """The pinned list with what was claimed since: that is the loop's own doing, and not to be approved."""
+    of, role = registry.layout(layout), pins.role_of(layout)
+    before: dict[str, str | None] = {**texts, role: pinned}
+    then, now = of.parse(before).tasks, of.parse(texts).tasks
+    pairs = list(enumerate(pair(then, now)))
+    for done in (True, False):
+        changed = [
+            at for at, at_now in pairs if at_now >= 0 and now[at_now].done is done is not then[at].done
+        ]
+        before.update(of.mark(before, *changed, done=done))
+    return before[role] or pinned
 
 
 def _what_next(name: str, loop: LoopFiles | None) -> str:

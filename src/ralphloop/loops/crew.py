@@ -8,6 +8,7 @@ import os
 import select
 import subprocess
 import sys
+from collections.abc import Iterable
 
 from ralphloop.errors import BusyError, UserError
 from ralphloop.loops.place import Place
@@ -79,12 +80,15 @@ class Supervised:
         self._process.stdin.flush()
 
 
-def taken(loop: LoopFiles) -> UserError:
+def taken(loop: LoopFiles, *, limits: Iterable[str] = ()) -> UserError:
+    """Of a loop that a supervisor drives; `limits` were to be others."""
     name, holder = loop.record.name, supervisor.last(loop)
     if holder.phase == supervisor.PAUSED:
         told = f"`ralphloop resume {name}`, or `p` in its view, goes on"
         return UserError(f"{name} is paused, and process {holder.pid} waits for you: {told}.")
+    by = f", by process {holder.pid}" if holder.pid else ""  # which it has not said yet
+    more = f" `ralphloop limit {name}` with these options changes its limits while it runs." if limits else ""
     return UserError(
-        f"{name} is driven already, by process {holder.pid}; `ralphloop watch {name}` shows it, "
-        f"`ralphloop pause {name}` lets it stop."
+        f"{name} is driven already{by}; `ralphloop watch {name}` shows it, `ralphloop pause {name}` lets it "
+        f"stop.{more}"
     )

@@ -82,12 +82,12 @@ def prepare(
     `stays` says whether somebody is there who can go on after a pause, `told` hears what is odd about the
     settings."""
     source = source or choose(place, name)
-    loop = _before(place, source)
+    wish = wish or RunWish()
+    loop = _before(place, source, limits=wish.limits)
     cwd = tree.folder_for(source.root, place.cwd)
     settings = config.load(source.root, place.env)
     for warning in settings.warnings:
         told(warning)
-    wish = wish or RunWish()
     wish = run_terms.recalled(loop, wish) if loop is not None else wish
     terms = run_terms.of(wish, settings, place, source=source, loop=loop, cwd=cwd)
     terms = replace(terms, stays=stays())
@@ -263,14 +263,14 @@ def serve(request: dict[str, Any], place: Place, *, words: int, answer: Callable
     return None
 
 
-def _before(place: Place, source: Source) -> LoopFiles | None:
+def _before(place: Place, source: Source, *, limits: Mapping[str, float]) -> LoopFiles | None:
     """The loop over this list that is under way or can go on."""
     here = Shelf(source.root, place.env)
     record = arming.holder(source, here)
     if record is not None:
         loop = LoopFiles(record, here)
         if supervisor.is_held(loop):
-            raise taken(loop)
+            raise taken(loop, limits=limits)
         return loop
     over = last_over(place, source)
     if over is not None and supervisor.is_held(over):

@@ -8,6 +8,7 @@ from typing import Any
 from ralphloop.domain.prompt import line
 from ralphloop.errors import UserError
 from ralphloop.evidence import record
+from ralphloop.loops.book import Book
 from ralphloop.loops.place import Place, pick
 from ralphloop.loops.result import Result
 from ralphloop.store.loop import LoopFiles
@@ -19,11 +20,19 @@ def evidence(place: Place, wanted: str | None = None, *, loop: str | None = None
     known = record.entries(of)
     found = [entry for entry in known if wanted in (None, entry.id) or wanted in entry.tasks]
     if wanted is not None and not found:
-        shown = ", ".join(sorted({task for entry in known for task in entry.tasks})) or "nothing yet"
-        raise UserError(f"there is no evidence for {wanted} in {of.record.name}; there is for: {shown}.")
+        raise UserError(_why_none(of, wanted, known))
     facts = {"loop": of.record.id, "evidence": [_proof(of, entry) for entry in found]}
     told = _one(of, found[0]) if wanted is not None and len(found) == 1 else _rows(of, found)
     return Result(facts, tuple(told))
+
+
+def _why_none(loop: LoopFiles, wanted: str, known: list[record.Entry]) -> str:
+    task = Book(loop, final=True).task(wanted)
+    shown = ", ".join(sorted({task for entry in known for task in entry.tasks})) or "nothing yet"
+    why = "its check was not run yet" if task.verify else "it has no check"
+    cure = f"`ralphloop verify {wanted}` runs it" if task.verify else "add a `verify` command to the list"
+    told = f"there is no evidence for {wanted} in {loop.record.name}: {why}; {cure}"
+    return f"{told}. There is for: {shown}."
 
 
 def _proof(loop: LoopFiles, entry: record.Entry) -> dict[str, Any]:

@@ -26,7 +26,8 @@ def must_be_possible(place: Place) -> None:
     if client:
         raise UserError(f"--launch needs a terminal of your own, and this runs inside {client}.")
     if shutil.which(claude.PROGRAM, path=place.env.get("PATH")) is None:
-        raise UserError("`claude` is not on PATH; install Claude Code, or start without --launch.")
+        how = f"install Claude Code with `{claude.GET}`, or start without --launch"
+        raise UserError(f"`claude` is not on PATH, and --launch starts it; {how}.")
 
 
 def words(place: Place, loop_id: str, *, permission_mode: str = "") -> list[str]:

@@ -51,5 +51,6 @@ def _switched_on(place: Place, root: str, told: Tell) -> Config:
         told(warning)
     if not settings.get("notify"):
         where = user_file(place.env)
-        raise UserError(f'nothing is switched on; put a line like `notify = ["desktop"]` into {where}.')
+        why = "no way of telling you is switched on, because the setting `notify` is empty"
+        raise UserError(f'{why}; put a line like `notify = ["desktop"]` into {where}.')
     return settings

@@ -123,6 +123,7 @@ def ready(
     before, limits = terms.of_loop_before(
         place, source, limits=limits, configured=allowance.configured(settings)
     )
+    checks += terms.uncapped(place, source, limits)
     return Ready(session, checks, limits, before, settings.get("continue_with"))
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-from ralphloop.domain.model import FINAL, LAYOUTS, LoopState
+from ralphloop import spelling
+from ralphloop.domain.model import COMPLETE, FINAL, LAYOUTS, LoopState
 from ralphloop.engine import find
 from ralphloop.errors import UserError
+from ralphloop.loops import elsewhere
 from ralphloop.store import files, shelf
 from ralphloop.store.loop import LoopFiles
 from ralphloop.store.shelf import Shelf
@@ -91,14 +93,16 @@ def pick(place: Place, name: str | None, *, ended: bool = True) -> LoopFiles:
         mine = [loop for loop in running if place.session and loop.record.session == place.session]
         if len(mine) == 1:
             return mine[0]
-        raise UserError("several loops are under way here; name one of: " + _names(running))
+        raise UserError(
+            "several loops are under way here, and you named none; name one of: " + _names(running)
+        )
     over = _latest(place.loops(shelf.ENDED)) if ended else []
     resumable = [loop for loop in over if loop.state().outcome not in FINAL]
     if len(resumable) > 1:
         raise UserError("no loop is under way here; name one of those that ended: " + _names(resumable))
     if over:
         return (resumable or over)[0]
-    raise UserError(f"no loop is under way in {place.project}; `ralphloop start` begins one.")
+    raise UserError(f"no loop is under way in {place.project}; {_begin(place)}.")
 
 
 def _named(place: Place, name: str) -> LoopFiles:
@@ -118,8 +122,21 @@ def _named(place: Place, name: str) -> LoopFiles:
     if begun:
         return begun[0]
     known = sorted({loop.record.name for loop in everything})
-    told = "known here: " + ", ".join(known) if known else "`ralphloop start` begins one"
-    raise UserError(f"there is no loop {name} here; {told}.")
+    told = "" if spelling.near(name, known) else elsewhere.hint(place.env, place.roots, name=name)
+    told = f"{told}." if told else spelling.or_known(name, known, else_=_begin(place, name))
+    raise UserError(f"there is no loop {name} here; {told}")
+
+
+def _begin(place: Place, name: str | None = None) -> str:
+    """What to type where there is no loop: go where one is, begin one over a list, or make a list first."""
+    found = [source.name for source in place.sources()]
+    wanted = name if name in found else found[0] if len(found) == 1 else None
+    if wanted:
+        return f"`ralphloop start {wanted}` begins one"
+    if found:
+        return f"`ralphloop start NAME` begins one over a task list: {', '.join(found[:12])}"
+    makes = f"`ralphloop new {name or 'NAME'}` makes a task list, and `ralphloop run` then begins one"
+    return elsewhere.hint(place.env, place.roots, name=name) or makes
 
 
 def last_over(place: Place, source: Source) -> LoopFiles | None:
@@ -162,5 +179,9 @@ def must_not_be_anothers(place: Place, loop: LoopFiles) -> None:
 def must_go_on(loop: LoopFiles, state: LoopState) -> None:
     """Refuse to change a loop that is over for good."""
     if state.outcome in FINAL:
-        name = loop.record.name
-        raise UserError(f"the loop {name} is {state.outcome}; `ralphloop start {name}` begins a new one.")
+        name, more = loop.record.name, ""
+        if state.outcome == COMPLETE:
+            more = f"every task is done: add one to {own_file(loop.record)}, then "
+        raise UserError(
+            f"the loop {name} is {state.outcome}; {more}`ralphloop start {name}` begins a new one."
+        )

@@ -43,7 +43,7 @@ def require(place: Place, source: Source, *, launching: bool = False) -> list[Ch
 def _client(place: Place) -> Check:
     if place.session or shutil.which(claude.PROGRAM, path=place.env.get("PATH")):
         return Check("client", True, "Claude Code is there.")
-    return Check("client", False, "`claude` is not on PATH: install Claude Code before you go on.")
+    return Check("client", False, f"`claude` is not on PATH: install Claude Code (`{claude.GET}`) first.")
 
 
 def _hook(setup: Setup, layout: str, *, launching: bool) -> Check:

@@ -39,7 +39,9 @@ def answer(place: Place, task: str, text: str, *, loop: str | None = None) -> Re
     """Answer what was asked about a task; the agent gets it with the task."""
     require_person(place.env, "an answer")
     if not text.strip():
-        raise UserError("the answer is empty; say what the agent shall do.")
+        raise UserError(
+            f"the answer is empty; say what the agent shall do: `ralphloop answer {task} 'what it shall do'`."
+        )
     with opened(pick(place, loop)) as book:
         known = book.ledger.tasks.get(task, {})
         if not book.task(task).needs_human and not known.get("question"):

@@ -45,9 +45,10 @@ def resume(
     owner = _owner(place, loop, adopt=adopt, wanted=session)
     told = go_on(place, loop, limits=given, owner=owner)
     if given:
-        from ralphloop.loops.bounds import line, used_of  # a read model, for nobody else here
+        from ralphloop.loops.bounds import LABELS, line, used_of  # a read model, for nobody else here
 
         told += [line(row) for row in used_of(place, loop) if row.name in given]
+        told += [f"  {LABELS[limit]} off" for limit, most in given.items() if allowance.is_off(most)]
     state = loop.state()
     facts = {"id": loop.record.id, "name": loop.record.name, "state": state.state, "owner": state.owner}
     return Result(facts, tuple(told))

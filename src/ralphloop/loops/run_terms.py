@@ -61,9 +61,12 @@ def of(
     except ValueError as error:
         raise UserError(f"the permission mode: {error}.") from None
     must_be_allowed(terms, place.env)
-    program = client(terms.agent).PROGRAM
+    program, get = client(terms.agent).PROGRAM, client(terms.agent).GET
     if program_at(program, place.env) is None:
-        raise UserError(f"`{program}` is not on PATH; install it first.")
+        raise UserError(
+            f"`{program}` is not on PATH, and a run works through it; install it with `{get}`, or add its "
+            "folder to PATH."
+        )
     must_be_trusted(cwd, place.env)
     return terms
 

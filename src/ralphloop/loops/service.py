@@ -166,7 +166,8 @@ def _search_path(place: Place) -> str:
     too."""
     program = program_at(claude.PROGRAM, place.env)
     if program is None:
-        raise UserError(f"`{claude.PROGRAM}` is not on PATH; install it first, or add its folder to PATH.")
+        how = f"install it with `{claude.GET}`, or add its folder to PATH"
+        raise UserError(f"`{claude.PROGRAM}` is not on PATH; {how}.")
     folders = (place.env.get("PATH") or "").split(os.pathsep)
     kept = [folder for folder in folders if os.path.isabs(folder)]
     return os.pathsep.join(dict.fromkeys([os.path.dirname(program), *kept]))

@@ -6,12 +6,13 @@ import os
 
 from ralphloop.agents.presence import agent_in
 from ralphloop.domain.limits import iteration_limit
-from ralphloop.domain.model import COMPLETE, FEATURES, Limits, TaskList
+from ralphloop.domain.model import BUDGET, COMPLETE, FEATURES, Limits, TaskList
 from ralphloop.errors import UserError
 from ralphloop.evidence import globs
 from ralphloop.loops import allowance
 from ralphloop.loops.person import require_person
 from ralphloop.loops.place import Place, last_over
+from ralphloop.loops.precheck import Check
 from ralphloop.store import arming, files, pins, shelf, tasks
 from ralphloop.store.loop import LoopFiles
 from ralphloop.tasklists import feature_list
@@ -41,6 +42,17 @@ def of_loop_before(
         require_person(place.env, f"a loop over {source.name} with other criteria than before")
     kept = {name: value for name, value in before.record.limits.to_json().items() if value}
     return before, {**kept, **limits}
+
+
+def uncapped(place: Place, source: Source, limits: dict[str, float]) -> list[Check]:
+    """A word where the loop before ended at its budget and this one has none: a new loop begins without."""
+    before = last_over(place, source)
+    if before is None or before.state().outcome != BUDGET or any(map(limits.get, allowance.BUDGETS)):
+        return []
+    had = before.record.limits
+    most = [allowance.shown(name, getattr(had, name)) for name in allowance.BUDGETS if getattr(had, name)]
+    told = f"the loop before ended at its budget ({', '.join(most)}), and this one has none"
+    return [Check("budget", False, f"{told}: `ralphloop limit {source.name} --max-cost 5` sets one.")]
 
 
 def _moved(place: Place, source: Source) -> LoopFiles | None:

@@ -15,6 +15,7 @@ from ralphloop.errors import BusyError, ConfigError, RalphloopError, UserError
 from ralphloop.loops import care as cares
 from ralphloop.loops import drive
 from ralphloop.loops.care import Care
+from ralphloop.loops.elsewhere import projects
 from ralphloop.loops.person import require_person
 from ralphloop.loops.place import Place
 from ralphloop.loops.result import Tell
@@ -28,8 +29,7 @@ from ralphloop.store.supervisor import Holder
 
 STARTS = 3  # of one loop, without a turn that came to its end in between
 LOOK_S = 10.0  # between two looks
-FOLDERS_MAX = 50_000  # of the state directory that one look goes through
-MARK, LOCK = "@ralph", "service.lock"
+LOCK = "service.lock"
 
 
 class Lost(NamedTuple):
@@ -174,18 +174,6 @@ def driven(env: Mapping[str, str], passed_over: Tell) -> Iterator[LoopFiles]:
                 yield LoopFiles(record, here)
             else:
                 passed_over(f"{record.name} is passed over: its project {root} is gone.")
-
-
-def projects(env: Mapping[str, str], passed_over: Tell) -> Iterator[str]:
-    """The folders for which the state directory has loops; no link is followed."""
-    tree = os.path.join(shelf.home(env), "by-path")
-    for count, (folder, below, _) in enumerate(os.walk(tree)):
-        if count >= FOLDERS_MAX:
-            passed_over(f"{tree} has more than {FOLDERS_MAX} folders; the rest is not looked at.")
-            return
-        if MARK in below and not os.path.islink(os.path.join(folder, MARK)):
-            yield folder[len(tree) :] or os.sep
-        below[:] = sorted(name for name in below if name != MARK)
 
 
 def lost_of(loop: LoopFiles, *, boot_now: str) -> Lost | None:

@@ -34,7 +34,8 @@ def skip(place: Place, task: str, *, loop: str | None = None) -> Result:
     require_person(place.env, "leaving out a task")
     with opened(pick(place, loop)) as book:
         if book.ledger.state(book.task(task)) in CLOSED:
-            raise UserError(f"{task} is done already; there is nothing to skip.")
+            shows = f"`ralphloop status {book.loop.record.name}` shows the open ones"
+            raise UserError(f"{task} is done already; there is nothing to skip. {shows}.")
         listed, place_ = book.tasks, book.place(task)
         is_open = leave_out(book.loop, place_, state=book.state, ledger=book.ledger, listed=listed)
         again = "" if is_open else " already"

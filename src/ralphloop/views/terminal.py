@@ -32,7 +32,7 @@ from ralphloop.domain.model import (
     SKIPPED,
 )
 from ralphloop.domain.plain import plain
-from ralphloop.domain.prompt import cut
+from ralphloop.domain.prompt import cut, turns
 from ralphloop.views import figure
 from ralphloop.views.clock import local
 from ralphloop.views.snapshot import LoopView, TaskView
@@ -83,7 +83,7 @@ def _headline(view: LoopView) -> str:
     state = view.outcome if view.outcome and view.state == ENDED else view.state
     if view.outcome and view.state == PAUSED:
         state = f"{PAUSED} ({view.outcome})"
-    parts = [view.name, state, f"iteration {view.iteration}/{view.max_iterations}"]
+    parts = [view.name, state, "iteration " + turns(view.iteration, view.max_iterations, "/")]
     parts.append(f"{view.done}/{view.total} done")
     if view.next is not None:
         parts.append("next " + view.next)

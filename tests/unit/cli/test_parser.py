@@ -6,11 +6,13 @@ import argparse
 import shlex
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from ralphloop.cli import main
+from ralphloop.cli.usage import Parser
 from ralphloop.errors import BusyError
 from unit.domain.cases import each
 
@@ -45,10 +47,28 @@ def test_every_module_of_a_command_is_in_the_table() -> None:
     assert modules == {module for module, _ in main.COMMANDS.values()}
 
 
-def test_a_command_makes_no_parser_of_another_and_help_knows_all() -> None:
-    command = main._load(main.COMMANDS["status"][0])
-    assert "doctor" not in main._parsers("status", command, whole=False)[0].format_help()
-    assert "doctor" in main._parsers("status", command)[0].format_help()
+def test_help_has_every_command_once_under_a_heading() -> None:
+    listed = parser("status").format_help().partition("begin:\n")[2].partition("\nexamples:\n")[0]
+    rows = [line.split()[0] for line in listed.splitlines() if line.startswith("    ")]
+    assert rows == list(main.COMMANDS)
+    assert 5 <= len(main.HEADINGS) <= 8
+
+
+def every_parser() -> Iterator[Parser]:
+    """The parser of each command, and those of its actions."""
+    for name, (module, _) in main.COMMANDS.items():
+        top, own = main._parsers(name, main._load(module))
+        yield top
+        yield own
+        for action in own._actions:
+            if isinstance(action, argparse._SubParsersAction):
+                yield from action.choices.values()
+
+
+def test_no_help_is_wider_than_80_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    wide = {line for found in every_parser() for line in found.format_help().splitlines() if len(line) > 80}
+    assert wide == set()
 
 
 def test_who_waits_for_too_long_is_told_to_try_again(capsys: pytest.CaptureFixture[str]) -> None:

@@ -165,7 +165,7 @@ def test_without_an_identity_it_is_said_how_to_set_one(repository):
 
 def test_outside_of_git_and_in_a_bare_repository_it_is_refused(tmp_path):
     env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path)}
-    with pytest.raises(CommitError, match="no git work tree"):
+    with pytest.raises(CommitError, match="no git work tree, and commits need one: run `git init` there"):
         check(str(tmp_path), env, branch="")
     subprocess.run(["git", "init", "--quiet", "--bare", str(tmp_path / "bare")], env=env, check=True)
     with pytest.raises(CommitError, match="no git work tree"):

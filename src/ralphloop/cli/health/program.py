@@ -33,7 +33,9 @@ def client(place: Place) -> Finding:
     path = client_path(place.env)
     if not path:
         told = "`claude` is not on PATH"
-        return Finding("client", FATAL, told, "Install Claude Code, or add its folder to PATH")
+        return Finding(
+            "client", FATAL, told, f"Install Claude Code (`{claude.GET}`), or add its folder to PATH"
+        )
     answer = ask([path, "--version"], place.env)
     found = re.search(r"(\d+)\.(\d+)\.(\d+)", answer.output)
     if found is None:

@@ -22,8 +22,6 @@ def add_actions(parser: argparse.ArgumentParser, command: str, *, actions: Mappi
             help=action.told,
             description=action.told[0].upper() + action.told[1:] + ".",
             epilog=_examples(command, name, examples=action.examples),
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-            allow_abbrev=False,
         )
         action.options(sub)
     parser.epilog = "".join(

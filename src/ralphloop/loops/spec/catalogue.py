@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
+from ralphloop import spelling
 from ralphloop.errors import UserError
 from ralphloop.loops.place import Place
 from ralphloop.loops.spec.kind import NOTES, Kind, Settings, Spec, must_stay
@@ -101,9 +102,9 @@ class Specs:
             raise UserError(f"several {word}s are called {text}; name one by its path: {paths}")
         if found:
             return found[0]
-        known = ", ".join(map(self.called, self.folders()))
-        told = f"known here: {known}" if known else f"`{self.kind.typed(self.kind.begins)}` makes one"
-        raise UserError(f"there is no {word} {text} here; {told}.")
+        known, begins = map(self.called, self.folders()), self.kind.typed(self.kind.begins)
+        told = spelling.or_known(text, known, else_=f"`{begins}` makes one")
+        raise UserError(f"there is no {word} {text} here; {told}")
 
     def point_at(self, spec: Spec) -> None:
         """Make it the current one: a bare name where it lies beside the pointer's own folder, else a path."""
