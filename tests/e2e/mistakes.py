@@ -68,6 +68,7 @@ def _driven(project: Project) -> None:
     _client(project)
     project.new()
     assert project.run("run", "shop", "--detach").code == 0
+    eventually(lambda: list(project.home.rglob("supervisor.json")))  # it has said who it is
 
 
 def _killed(project: Project) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -12,6 +11,7 @@ from ralphloop.domain.model import Task, TaskList
 from ralphloop.loops import field
 from ralphloop.loops.draft import LABEL
 from ralphloop.loops.field import SHOWN, Where, bounded, few, shown
+from ralphloop.spelling import near
 from ralphloop.tasklists import boxes, feature_list, markdown
 
 COMPARED_MOST = 2_000  # ids that a misspelt one is compared with
@@ -189,8 +189,8 @@ def _selves(waits: Mapping[str, tuple[str, ...]]) -> Iterator[str]:
 def _strangers(waits: Mapping[str, tuple[str, ...]], known: Mapping[str, bool]) -> Iterator[str]:
     found = ((name, other) for name, others in waits.items() for other in others if other not in known)
     for count, (name, other) in enumerate(found):
-        near = _near(other, known) if count < 2 * SHOWN else ""
-        cure = f"did you mean {near}?" if near else 'add it, or take it out of "depends_on"'
+        meant = _near(other, known) if count < 2 * SHOWN else ""
+        cure = f"did you mean {meant}?" if meant else 'add it, or take it out of "depends_on"'
         wanted = f'depends on "{shown(other)}", which is not in the list'
         yield f"{shown(name)} {wanted}, and can never run: {cure}"
 
@@ -204,12 +204,8 @@ def _circle_told(circle: list[str]) -> str:
 
 def _near(name: str, known: Mapping[str, bool]) -> str:
     """The id that may be meant."""
-    if len(name) > 60:
-        return ""
-    ids = [other for other in list(known)[:COMPARED_MOST] if len(other) <= 60]
-    folded = {other.lower(): other for other in ids}
-    found = difflib.get_close_matches(name.lower(), folded, n=1, cutoff=0.5)
-    return shown(folded[found[0]]) if found else ""
+    ids = [other for other in list(known)[:COMPARED_MOST] if len(other) <= 60] if len(name) <= 60 else []
+    return "".join(map(shown, near(name, ids, cutoff=0.5)))
 
 
 def _circles(behind: Mapping[str, list[str]]) -> Iterator[list[str]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 import os
 import re
@@ -12,6 +11,7 @@ from ralphloop.domain import jsontext
 from ralphloop.domain.model import TaskList
 from ralphloop.errors import UserError
 from ralphloop.loops import json_slip
+from ralphloop.spelling import near
 from ralphloop.tasklists import boxes, features, markdown
 from ralphloop.tasklists.markdown import Line
 
@@ -64,7 +64,7 @@ def _missing(path: str) -> str:
     if folder and not os.path.isdir(folder):
         return f"there is no folder {folder}, and so no {path}; look at the path, or change the folder."
     said = f"there is no file {name} in {folder or 'this folder'}"
-    close = difflib.get_close_matches(name, os.listdir(folder or ".")[:1000], n=1)
+    close = near(name, os.listdir(folder or ".")[:1000])
     if close:
         return f"{said}; did you mean {os.path.join(folder, close[0])}?"
     return f"{said}; look at its name, or leave --from out for an empty list."

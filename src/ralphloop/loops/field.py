@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from ralphloop.domain.plain import plain
 from ralphloop.domain.prompt import cut, line
+from ralphloop.spelling import near
 
 SHOWN = 3  # of what a list has many of
 NAMES_MOST = 200  # unknown names that are compared with the known ones
@@ -265,8 +265,8 @@ def meant(key: str, known: Iterable[str]) -> str:
     for name, others in _MEANT.items():
         if word in others and name in words.values():
             return name
-    near = difflib.get_close_matches(word, [bare for bare in words if len(bare) > 4], n=1, cutoff=0.75)
-    return words[near[0]] if near else ""
+    found = near(word, [bare for bare in words if len(bare) > 4], cutoff=0.75)
+    return words[found[0]] if found else ""
 
 
 def _bare(name: str) -> str:
