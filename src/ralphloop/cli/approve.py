@@ -6,7 +6,7 @@ import argparse
 
 from ralphloop import loops
 from ralphloop.cli.consent import ask, can_ask
-from ralphloop.cli.output import say, show
+from ralphloop.cli.output import show, tell
 from ralphloop.loops.consent import TERMINAL, YES
 from ralphloop.loops.person import require_person
 
@@ -33,11 +33,11 @@ def run(args: argparse.Namespace) -> int:
         require_person(place.env, "an approval")
     change = loops.waiting_change(place, args.name)
     if not args.json:
-        say(*change.told)
+        tell(*change.told)
     if not change.is_any or args.show:
         return show(change.result(approved=False), as_json=args.json)
     if args.yes or (not args.json and can_ask() and ask("Approve? [y/N] ")):
         return show(loops.approve(place, change, by=YES if args.yes else TERMINAL), as_json=args.json)
     if not args.json:
-        say("Nothing is approved. `--yes` approves without asking.")
+        tell("Nothing is approved. `--yes` approves without asking.")
     return show(change.result(approved=False, code=1), as_json=args.json)

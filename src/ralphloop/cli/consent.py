@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 from typing import TypeVar
 
-from ralphloop.cli.output import say
+from ralphloop.cli.output import tell
 from ralphloop.errors import UnapprovedError
 from ralphloop.loops.consent import TERMINAL, YES, Approval, listing
 
@@ -23,8 +23,8 @@ def consented(args: argparse.Namespace, begin: Callable[[Approval | None, bool],
             return begin(given, False)
         except UnapprovedError as error:
             if not args.json:
-                say(*(["The list has changed meanwhile."] if given is not None else []))
-                say(*listing(error.commands, already=error.already))
+                tell(*(["The list has changed meanwhile."] if given is not None else []))
+                tell(*listing(error.commands, already=error.already))
             if args.yes and given is None:
                 given = Approval(error.commands, YES)
             elif error.askable and not args.json and can_ask() and ask("Approve them and start? [y/N] "):

@@ -11,7 +11,7 @@ from typing import TextIO
 from ralphloop import config, loops
 from ralphloop.cli import allowance
 from ralphloop.cli.consent import consented
-from ralphloop.cli.output import complain, say, show
+from ralphloop.cli.output import complain, show, tell
 from ralphloop.loops import drive, exit_code
 from ralphloop.loops.crew import LOG
 from ralphloop.views.live.show import LEFT, NO_RICH, why_plain
@@ -69,12 +69,12 @@ def run(args: argparse.Namespace) -> int:
         return show(over, as_json=args.json)
     stays = partial(_has_view, args)
     prepared = drive.prepare(place, args.name, wish=_wish(args), stays=stays, told=complain)
-    driven = consented(args, partial(drive.begin, prepared, told=loops.quiet if args.json else say))
+    driven = consented(args, partial(drive.begin, prepared, told=loops.quiet if args.json else tell))
     try:
         return _drive(args, driven)
     except KeyboardInterrupt:  # before the view is there to obey it
         drive.interrupted(driven.loop)
-        return show(drive.closing(driven.loop, env=driven.place.env), as_json=args.json)
+        return _closed(args, driven)
 
 
 def _wish(args: argparse.Namespace) -> loops.RunWish:
@@ -122,4 +122,8 @@ def _drive(args: argparse.Namespace, driven: drive.Driven) -> int:
     elif driver.wait():
         again = f"`ralphloop run {loop.record.name}` goes on"
         complain(f"the supervisor broke off; {loop.path(LOG)} says why. {again}.")
-    return show(drive.closing(looked_at, env=driven.place.env), as_json=args.json)
+    return _closed(args, driven)
+
+
+def _closed(args: argparse.Namespace, driven: drive.Driven) -> int:
+    return show(drive.closing(driven.read_only, env=driven.place.env), as_json=args.json, as_view=True)

@@ -19,6 +19,7 @@ from ralphloop.loops.spec import wording
 from ralphloop.store import files, tasks
 from ralphloop.tasklists.registry import own_file
 from ralphloop.tasklists.spec_phase import free_name
+from ralphloop.views import figure
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 TEMPLATE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "templates", "RALPH_PROMPT.md")
@@ -75,7 +76,8 @@ def show_plan(place: Place, name: str | None = None) -> Result:
     }
     inside = place.session is not None and source.layout == FEATURES
     begin = f"/ralphloop:start {source.name}" if inside else f"ralphloop start {source.name}"
-    told = [f"{source.name}: {len(listed.tasks)} tasks in {os.path.relpath(own_file(source), place.cwd)}"]
+    many = figure.count(len(listed.tasks), "task")
+    told = [f"{source.name}: {many} in {os.path.relpath(own_file(source), place.cwd)}"]
     told += [line for task in listed.tasks for line in _lines(task)]
     told += ["the list's own check, run at the end:"] if listed.verify else []
     told += list(_commands_shown(listed.verify))
