@@ -6,8 +6,8 @@ import argparse
 
 from ralphloop import loops
 from ralphloop.cli.consent import ask, can_ask
-from ralphloop.cli.output import show, tell
-from ralphloop.loops.consent import TERMINAL, YES
+from ralphloop.cli.output import say, show, tell
+from ralphloop.loops.consent import TERMINAL, YES, Change
 from ralphloop.loops.person import require_person
 
 
@@ -27,13 +27,19 @@ now on. Run it in a terminal of your own; inside the agent's client, type /ralph
 """
 
 
+def _show(change: Change) -> None:
+    """A diff stays as it is: its lines are those of the file."""
+    for line in change.told:
+        (say if line in change.diff else tell)(line)
+
+
 def run(args: argparse.Namespace) -> int:
     place = loops.here()
     if not args.show:
         require_person(place.env, "an approval")
     change = loops.waiting_change(place, args.name)
     if not args.json:
-        tell(*change.told)
+        _show(change)
     if not change.is_any or args.show:
         return show(change.result(approved=False), as_json=args.json)
     if args.yes or (not args.json and can_ask() and ask("Approve? [y/N] ")):

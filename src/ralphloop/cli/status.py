@@ -20,7 +20,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 examples:
   ralphloop status
   ralphloop status shop
-  ralphloop status --ended          # all my loops here
+  ralphloop status --ended
   ralphloop status --json
 
 Loops that are at work come first, then those that wait for you or rest, then

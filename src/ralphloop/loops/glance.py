@@ -19,7 +19,15 @@ from ralphloop.tasklists.registry import own_file
 from ralphloop.tasklists.source import Source
 from ralphloop.views.history import rest_of
 from ralphloop.views.live.follow import Tail
-from ralphloop.views.snapshot import LoopView, in_order, view_of, with_context, with_retry, with_spending
+from ralphloop.views.snapshot import (
+    LoopView,
+    ended_at,
+    in_order,
+    view_of,
+    with_context,
+    with_retry,
+    with_spending,
+)
 
 POLL_S = 0.2
 
@@ -54,7 +62,7 @@ def overview(place: Place, name: str | None = None, *, ended: int | None = None)
 
 
 def _last_ended(loops: list[LoopFiles]) -> list[LoopFiles]:
-    return sorted(loops, key=lambda loop: loop.state().seen_at, reverse=True)
+    return sorted(loops, key=lambda loop: ended_at(loop) or 0.0, reverse=True)
 
 
 def state(place: Place, name: str | None = None) -> LoopView:

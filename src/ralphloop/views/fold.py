@@ -36,8 +36,8 @@ def fold(text: str, width: int = COLUMNS, *, hang: int | None = None, least: int
     for gap, word, _ in _WORD.findall(text):
         if row.strip() and width_of(row + gap + word) > width:
             rows.append(row)
-            # A long word stands further left rather than in pieces.
-            row, gap = begin[: max(0, width - width_of(word))], ""
+            left = width - width_of(word)  # a long word stands further left rather than in pieces
+            row, gap = begin[:left] if left >= 0 else begin, ""
         row += gap
         while width_of(row + word) > width and not ("`" in word or "/" in word):
             part = prefix(word, width - width_of(row)) or word[:1]

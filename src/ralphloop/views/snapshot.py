@@ -91,6 +91,7 @@ class LoopView(NamedTuple):
     uncommitted: tuple[str, ...] = ()  # closed tasks whose commit was not made
     commit_fault: str = ""  # and why
     retrying: str = ""  # why the client sends a request again, and has not come further since
+    ended_at: float | None = None
     alone: bool = True  # no other loop is under way in its project: none need be named
     working_s: float | None = None  # how long it worked in all, where somebody counted
 
@@ -172,8 +173,17 @@ def view_of(loop: LoopFiles) -> LoopView:
         beat=supervisor.last_beat(loop, holder),
         uncommitted=tuple(uncommitted),
         commit_fault=fault,
+        ended_at=ended_at(loop) if state.state == ENDED else None,
         alone=_is_alone(loop),
     )
+
+
+def ended_at(loop: LoopFiles) -> float | None:
+    """When its record was put among those that are over."""
+    try:
+        return os.stat(os.path.join(loop.shelf.folder, shelf.ENDED, loop.record.id + ".json")).st_mtime
+    except OSError:
+        return None
 
 
 def _is_alone(loop: LoopFiles) -> bool:

@@ -68,7 +68,7 @@ def _rank(view: LoopView) -> tuple[int, float]:
     if view.live:
         return 0, -view.started_at
     if view.state == ENDED:
-        return 3, -view.seen_at
+        return 3, -(view.ended_at or view.seen_at)
     return (1 if view.outcome in NEEDS_PERSON else 2), -view.started_at
 
 

@@ -17,7 +17,8 @@ WORDS = {
     PROMPT: "prompt",
 }  # fmt: skip
 _WIDE = max(map(len, WORDS.values()))
-HANG = 19 + 2 + _WIDE + 2  # behind the time and the word
+_TIME = "%m-%d %H:%M:%S"
+HANG = len("01-31 10:00:05") + 2 + _WIDE + 2  # behind the time and the word
 FIRST = 20  # of what happened before
 
 
@@ -82,7 +83,7 @@ def _rows(at: float, word: str, text: str, width: int) -> list[str]:
 
 
 def _row(at: float, word: str, text: str) -> str:
-    return plain(f"{local(at)}  {word:<{_WIDE}}  {text}").rstrip()
+    return plain(f"{local(at, _TIME)}  {word:<{_WIDE}}  {text}").rstrip()
 
 
 def state_lines(frame: Frame, *, width: int, rows: int) -> list[str]:
