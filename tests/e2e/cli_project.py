@@ -22,6 +22,7 @@ from ralphloop.store import files
 PACKAGE = Path(__file__).resolve().parents[2] / "src" / "ralphloop"
 SESSION = "11111111-1111-4111-8111-111111111111"
 OTHER = "22222222-2222-4222-8222-222222222222"
+WIDE = {"COLUMNS": "1000"}  # a screen for which no line is folded
 _LISTS: dict[tuple[str, int], dict[str, str]] = {}
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from e2e.checking import LIST, begin, change, claim, leaving, mark, states, task, write_list
-from e2e.cli_project import OTHER, SESSION, Project
+from e2e.cli_project import OTHER, SESSION, WIDE, Project
 from unit.domain.cases import each
 
 RED = "echo first; echo second >&2; exit 3"
@@ -223,11 +223,11 @@ def test_evidence_lists_every_run(running: Project) -> None:
     running.run("verify", "F2")
     claim(running, "F2")
     running.stop()
-    first, second, third = running.fine("evidence").splitlines()
+    first, second, third = running.fine("evidence", env=WIDE).splitlines()
     assert first.startswith("✓ 0001-F1 ")
     assert second.startswith("✗ 0002-F2 ")
     assert [line.split()[3] for line in (first, second, third)] == ["done", "manual", "claim"]
-    assert len(running.fine("evidence", "F2").splitlines()) == 2
+    assert len(running.fine("evidence", "F2", env=WIDE).splitlines()) == 2
 
 
 def test_one_piece_of_evidence_is_told_in_full(running: Project) -> None:
@@ -256,7 +256,7 @@ def test_altered_and_missing_files_are_named(running: Project) -> None:
     altered.write_text(altered.read_text(encoding="utf-8").replace("exit 0", "exit 1"), encoding="utf-8")
     missing.rename(running.folder / "gone.json")
     before = running.digest()
-    first, second = running.fine("evidence").splitlines()
+    first, second = running.fine("evidence", env=WIDE).splitlines()
     assert first.endswith("(its file is altered)")
     assert second.endswith("(its file is missing)")
     told = json.loads(running.fine("evidence", "--json"))["evidence"]
@@ -271,7 +271,7 @@ def test_a_forged_file_is_no_evidence(running: Project) -> None:
     (real,) = evidence_files(running)
     forged = {**json.loads(real.read_text(encoding="utf-8")), "id": "0002-F2", "tasks": ["F2"]}
     real.with_name("0002-F2.json").write_text(json.dumps(forged), encoding="utf-8")
-    assert len(running.fine("evidence").splitlines()) == 1
+    assert len(running.fine("evidence", env=WIDE).splitlines()) == 1
     assert "there is no evidence for F2" in running.refused("evidence", "F2")
 
 

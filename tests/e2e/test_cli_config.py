@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from e2e.cli_project import SESSION, Project
+from e2e.cli_project import SESSION, WIDE, Project
 
 TOKEN, TOPIC = "tk_do_not_show_me", "a-topic-that-nobody-guesses"
 
@@ -36,7 +36,7 @@ def rows(text: str) -> dict[str, list[str]]:
 def test_each_value_is_printed_with_where_it_came_from(project: Project) -> None:
     file = mine(project, 'max_time = "2h"\nbatch = 1\n')
     project.write(".ralph/config.toml", "batch = 2\nmax_cost = 2.5\n")
-    out = project.fine("config", env={"RALPHLOOP_NOTIFY": "desktop,bell"})
+    out = project.fine("config", env={"RALPHLOOP_NOTIFY": "desktop,bell", **WIDE})
     assert out.startswith(f"user file: {file}\nproject file: {project.root}/.ralph/config.toml\n\n")
     found = rows(out)
     assert found["max_time"] == ["2h", "user", "file"]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from e2e.cli_project import OTHER, PACKAGE, Project
+from e2e.cli_project import OTHER, PACKAGE, WIDE, Project
 from e2e.doctoring import LOCAL, SETTINGS, about, client, enable, examine, only, plugin, register
 from unit.domain.cases import each
 
@@ -24,7 +24,7 @@ def project(tmp_path: Path) -> Project:
 def test_a_project_in_order_is_fine_line_by_line(project: Project) -> None:
     register(project)
     project.new()
-    told = project.fine("doctor", "--no-live")
+    told = project.fine("doctor", "--no-live", env=WIDE)
     lines = told.splitlines()
     assert [line[0] for line in lines] == ["✓"] * len(lines)
     assert [line.split(":")[0][2:] for line in lines] == ["client", "hooks", "cap", "python", "state"]
@@ -52,7 +52,7 @@ def test_without_any_registration_it_says_how_to_install(project: Project) -> No
 
 
 def test_text_and_json_tell_the_same(project: Project) -> None:
-    done = project.run("doctor", "--no-live")
+    done = project.run("doctor", "--no-live", env=WIDE)
     _, found = examine(project)
     marks = {"fine": "✓", "warning": "!", "fatal": "✗"}
     lines = [

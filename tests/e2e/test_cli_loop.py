@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from e2e.cli_project import OTHER, SESSION, Project
+from e2e.cli_project import OTHER, SESSION, WIDE, Project
 
 AGENTS = ["CLAUDECODE", "AI_AGENT", "CODEX_SANDBOX", "GEMINI_CLI", "COPILOT_CLI", "QWEN_CODE"]
 
@@ -377,7 +377,7 @@ def test_a_question_lets_the_loop_go_on_with_the_others(project: Project) -> Non
     told = project.fine("status")
     assert "asks: F1: Which?" in told
     assert "asks: F2: And $(this)?" in told
-    assert "F1 is answered. Send the session any message." in project.fine("answer", "F1", "The blue one")
+    assert "F1 is answered. F2 waits for an answer, too." in project.fine("answer", "F1", "The blue one")
     answer = project.stop()
     assert answer is not None
     assert 'You asked: "Which?" The answer: The blue one' in answer["reason"]
@@ -466,7 +466,7 @@ def test_the_log_tells_each_decision_and_why(project: Project) -> None:
     project.begin()
     project.stop()
     project.fine("cancel")
-    told = project.fine("log").splitlines()
+    told = project.fine("log", env=WIDE).splitlines()
     assert [line.split()[2] for line in told] == ["arm", "stop", "cancel"]
     assert "continue (go_on), iteration 2, task F1" in told[1]
     assert "outcome cancelled, detail cancelled by the person" in told[2]
@@ -476,7 +476,7 @@ def test_the_log_tells_each_decision_and_why(project: Project) -> None:
 def test_the_log_follows_a_loop_as_it_goes_on(project: Project) -> None:
     project.begin()
     process = subprocess.Popen(
-        project.argv("log", "-f"), env=project.env(), cwd=project.root, stdout=subprocess.PIPE
+        project.argv("log", "-f"), env=project.env(WIDE), cwd=project.root, stdout=subprocess.PIPE
     )
     try:
         assert process.stdout is not None
@@ -498,7 +498,7 @@ def test_a_broken_line_of_the_journal_is_shown_as_such(project: Project) -> None
     project.begin()
     with (run_folder(project) / "journal.jsonl").open("ab") as file:
         file.write(b'{"at": "x", \x1b[2J\xff\n{"half')
-    told = project.fine("log").splitlines()
+    told = project.fine("log", env=WIDE).splitlines()
     assert len(told) == 2
     assert told[1].startswith("(not readable) ")
     assert "\x1b" not in told[1]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from e2e.cli_project import OTHER, SESSION
+from e2e.cli_project import OTHER, SESSION, WIDE
 from e2e.doctoring import about, examine
 from e2e.recorded import RecordedProject
 from unit.domain.cases import each
@@ -53,7 +53,7 @@ def test_list_tells_time_session_loop_and_answer(project: RecordedProject) -> No
     )
     assert (first["loop"], first["left_alone"]) == (project.status()["id"], False)
     assert (second["session"], second["answer"], second["left_alone"]) == (OTHER, "allow", True)
-    told = project.fine("record", "list")
+    told = project.fine("record", "list", env=WIDE)
     assert f"recording is on in {project.root}" in told
     assert "continue (F1)" in told
     assert "(left alone)  allow" in told

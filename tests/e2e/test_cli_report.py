@@ -228,15 +228,15 @@ def test_what_the_person_allowed_and_vouched_for_is_told(project: Project) -> No
     assert [entry["task"] for entry in data["accepted"]] == ["F1"]
     assert data["counts"] == {"vouched": 1}
     told = project.run("report").out
-    assert "| approve | 1 command (true), by --yes, digest " in told
-    assert "| accept | task F1 |" in told
+    assert " · approve · 1 command (true), by --yes, digest " in " ".join(told.split())
+    assert "** · accept · task F1\n" in told
 
 
 def test_markdown_is_what_comes_without_a_word(project: Project) -> None:
     proven_loop(project)
     told = project.fine("report")
     assert told.startswith("# shop: complete\n")
-    assert "| F1 | proven | One | 1 | 1 |" in told
+    assert "- **F1** · proven · One · attempts: 1 · refused: 1 · time: " in told
     assert "dollars unknown for unheard-of" in told
     assert "Refused claims: 1" in told
     assert "everything that ran was green" in told

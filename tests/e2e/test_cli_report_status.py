@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from e2e.cli_project import OTHER, SESSION, Project
+from e2e.cli_project import OTHER, SESSION, WIDE, Project
 from hook.lines import text_line
 from ralphloop.evidence.approval import digest
 
@@ -36,7 +36,7 @@ def listed(project: Project, *features: dict[str, Any]) -> Path:
 def test_a_single_loop_shows_what_it_spent_and_how_full_it_is(project: Project) -> None:
     project.begin("shop", "--max-cost", "5", "--max-tokens", "2M")
     project.stop(transcript_path=transcript(project, tokens=48_000))
-    told = project.fine("status").splitlines()
+    told = project.fine("status", env=WIDE).splitlines()
     assert re.fullmatch(
         r"  used: (\d+|under 1) s of 8 h 00 min, 48k of 2M tokens, \$1\.20 of \$5\.00", told[2]
     )
@@ -68,7 +68,18 @@ def test_without_a_transcript_there_is_nothing_to_show(project: Project) -> None
 def test_a_budget_without_a_transcript_is_unknown(project: Project) -> None:
     project.begin("shop", "--max-cost", "5")
     project.stop(transcript_path=str(project.home / "gone.jsonl"))
-    assert "tokens unknown, unknown of $5.00" in project.fine("status")
+    told = project.fine("status", env=WIDE)
+    assert "h 00 min, tokens unknown (limit $5.00), its transcript is gone\n" in told
+
+
+def test_in_the_first_turn_no_tokens_are_counted_yet(project: Project) -> None:
+    project.begin("shop", "--max-cost", "5")
+    told = project.fine("status", env=WIDE)
+    assert re.search(
+        r"  used: (\d+|under 1) s of 8 h 00 min, no tokens counted yet \(limit \$5\.00\)\n", told
+    )
+    project.fine("cancel")
+    assert "tokens unknown (limit $5.00)\n" in project.fine("status", env=WIDE)
 
 
 def test_of_several_loops_only_the_named_one_is_counted(project: Project) -> None:
@@ -86,7 +97,7 @@ def test_a_loop_that_needs_approval_says_how_to_give_it(project: Project) -> Non
     listed(project, {"id": "F1", "description": "One", "verify": "true"})
     project.fine("start", "shop", "--session", SESSION, "--unapproved")
     project.stop()
-    told = project.fine("status")
+    told = project.fine("status", env=WIDE)
     assert "shop · paused (needs_approval)" in told
     how = f"type `/ralphloop:approve {digest(['true'])}` in its session, or run `ralphloop approve shop`"
     assert how in told

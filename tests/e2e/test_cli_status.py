@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from e2e.cli_project import OTHER, SESSION, Project
+from e2e.cli_project import OTHER, SESSION, WIDE, Project
 
 LOOP = {
     "id": str,
@@ -69,7 +69,7 @@ def test_one_loop_is_shown_with_its_tasks(project: Project) -> None:
     project.begin()
     project.stop()
     project.fine("done", "F1")
-    told = project.fine("status").splitlines()
+    told = project.fine("status", env=WIDE).splitlines()
     assert told[0] == "shop · running · iteration 2/15 · 1/3 done · next F2"
     assert told[1] == f"  features · .ralph/loops/shop · session {SESSION} · last stop just now"
     assert [line.split() for line in told[2:]] == [
@@ -159,13 +159,61 @@ def test_a_damaged_state_is_read_from_its_copy(project: Project) -> None:
         assert file.read_text(encoding="utf-8") == text
 
 
-def test_older_loops_are_counted_and_not_shown(project: Project) -> None:
+def test_of_what_has_ended_the_last_five_are_shown_and_the_others_on_demand(project: Project) -> None:
     project.new()
-    for _ in range(5):
+    for _ in range(7):
         project.fine("start")
         project.fine("cancel")
     told = project.fine("status")
-    assert told.count("shop · cancelled") == 3
-    assert "… and 2 older (" in told
+    assert told.count("shop · cancelled") == 5
+    assert "… and 2 more that ended: `ralphloop status --ended`\n" in told
+    told = project.fine("status", "--ended")
+    assert told.count("shop · cancelled") == 7
+    assert "more that ended" not in told
     data: dict[str, Any] = json.loads(project.fine("status", "--json"))
-    assert len(data["loops"]) == 5
+    assert len(data["loops"]) == 7
+
+
+def test_what_is_at_work_comes_first_then_what_waits_for_the_person_then_the_last_that_ended(
+    project: Project,
+) -> None:
+    for number, name in enumerate(("ends-late", "ends-soon", "asks", "rests", "works")):
+        project.begin(name, session=f"{number}{SESSION[1:]}", tasks=1)
+    project.fine("cancel", "ends-soon")
+    project.fine("pause", "rests")
+    project.fine("ask", "F1", "Which?", "--loop", "asks")
+    project.stop(f"2{SESSION[1:]}")
+    time.sleep(0.01)  # the order is that of the ends
+    project.fine("cancel", "ends-late")
+    heads = [line for line in project.fine("status").splitlines() if " · iteration " in line]
+    assert [head.partition(" · ")[0] for head in heads] == [
+        "works",
+        "asks",
+        "rests",
+        "ends-late",
+        "ends-soon",
+    ]
+    assert heads[1].startswith("asks · paused (needs_input)")
+
+
+@pytest.mark.slow
+def test_a_thousand_loops_that_ended_do_not_keep_status_waiting(project: Project) -> None:
+    """What is not shown is not looked into: its tasks are not read."""
+    project.begin("shop", tasks=100)
+    project.fine("cancel", "shop")
+    (record,) = project.home.rglob("ended/*.json")
+    (kept,) = project.home.rglob("kept/*/")
+    data = json.loads(record.read_text(encoding="utf-8"))
+    for number in range(1000):
+        name = f"{data['id']}-{number}"
+        record.with_name(name + ".json").write_text(json.dumps({**data, "id": name}), encoding="utf-8")
+        shutil.copytree(kept, kept.with_name(name))
+        for file in kept.with_name(name).glob("*.json"):
+            file.write_text(file.read_text(encoding="utf-8").replace(data["id"], name), encoding="utf-8")
+    begun = time.monotonic()
+    told = project.fine("status")
+    few_s = time.monotonic() - begun
+    assert "… and 996 more that ended" in told
+    begun = time.monotonic()
+    assert project.fine("status", "--ended").count("shop · cancelled") == 1001
+    assert few_s < (time.monotonic() - begun) / 2

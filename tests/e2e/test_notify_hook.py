@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from e2e.cli_project import SESSION, Project
+from e2e.cli_project import SESSION, WIDE, Project
 from e2e.notifying import (
     LAUNCHER,
     RECORD,
@@ -188,7 +188,7 @@ def test_a_refused_login_is_told_as_such_everywhere(project: Project) -> None:
     state = project.status()
     assert (state["outcome"], state["tasks"][0]["attempts"]) == ("failed", 0)
     assert state["detail"].startswith("the login was refused: ")
-    told = project.run("status").out
+    told = project.run("status", env=WIDE).out
     assert "log in with `claude /login`, or renew the key; then `ralphloop resume shop` goes on." in told
     assert "repair the list" not in told
     assert project.run("resume", "shop").code == 0

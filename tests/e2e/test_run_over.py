@@ -133,7 +133,7 @@ def test_a_commit_that_failed_is_told_with_its_cure_by_everything(project: Proje
     done = project.run("run", "shop")
     assert done.code == 20
     report, status = project.run("report", "shop"), project.run("status", "shop")
-    for told in (done.out, report.out, status.out):
+    for told in (" ".join(said.out.split()) for said in (done, report, status)):
         assert "not committed: F1" in told
         assert ".git/refs/heads/work.lock is in the way: if no git is at work there, remove that file" in told
     assert "; then `ralphloop run shop` commits it." in done.out

@@ -9,8 +9,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from rich.cells import cell_len
 
-from e2e.cli_project import PACKAGE, SESSION
+from e2e.cli_project import PACKAGE
 from e2e.watching import NOW, Watched, call, text
 
 EVIL = "a\x1b]0;owned\x07\x1b[2Jb\x9b31mc\r\nfake · running\u202e\x00\x7f\u200d日本語👩\u200d👩"
@@ -47,8 +48,8 @@ def test_without_a_terminal_there_are_plain_lines_until_the_loop_ends(watched: W
         assert running.wait(30) == 0
         assert running.stderr.read() == ""
     assert told == [
-        "2027-01-15 08:11:40  says    the last words\n",
-        "2027-01-15 08:11:41  loop    proven task F4, evidence e9\n",
+        "01-15 08:11:40  says    the last words\n",
+        "01-15 08:11:41  loop    proven task F4, evidence e9\n",
     ]
     assert "shop · complete · iteration 2/15" in rest
     assert not CONTROL.search("".join([*told, rest]))
@@ -139,7 +140,8 @@ def test_hostile_texts_stay_in_their_cells(watched: Watched) -> None:
         rows = screen.rows()
         assert rows[0].startswith("shop · running · iteration 2/15 · 0/2 done · ")
         assert rows[3] == "─ tasks " + "─" * 72
-        assert rows[6] == f"─ session {SESSION} " + "─" * 33
+        assert rows[6].startswith("─ session: a")
+        assert cell_len(rows[6]) == 80
         assert rows[-1].rstrip() == " q quit"
         assert not [row for row in rows if row.startswith("fake")]
         assert b"\x1b]" not in screen.written

@@ -188,9 +188,9 @@ class Place:
         assert (done.code, done.err) == (0, ""), (words, done)
         return done.out
 
-    def read(self, *commands: tuple[str, ...]) -> list[Done]:
+    def read(self, *commands: tuple[str, ...], env: Mapping[str, str] | None = None) -> list[Done]:
         """What the package that is installed says to each of these."""
-        done = self.call([sys.executable, "-c", IN_ONE, json.dumps(commands)])
+        done = self.call([sys.executable, "-c", IN_ONE, json.dumps(commands)], env=env)
         assert (done.code, done.err) == (0, ""), done
         return [Done(*said) for said in done.data]
 

@@ -85,7 +85,7 @@ def test_a_start_by_the_agent_without_approval_runs_nothing(project: ProjectFact
     found.write(checked_files("features", leaving(mark(found))))
     done = cli(found, "start", "--unapproved", env={**INSIDE, "CLAUDE_CODE_SESSION_ID": found.session})
     assert done.returncode == 0, done
-    assert "! 1 checks are not approved and do not run" in done.stdout
+    assert "! 1 check is not approved and does not run" in done.stdout
     found.close(1)
     assert "these checks need your approval" in found.turn().message
     assert outcome(found) == "needs_approval"

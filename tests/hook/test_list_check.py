@@ -160,9 +160,9 @@ def test_the_report_names_it_as_the_lists(project: ProjectFactory) -> None:
     found.write({"all.txt": ""})
     assert not found.turn("And now it is green.").blocks
     told = cli(found, "report").stdout
-    rows = [line for line in told.splitlines() if "test -f all.txt" in line]
-    assert any("the list" in line and "| red |" in line for line in rows)
-    assert any("the list" in line and "| green |" in line for line in rows)
+    items = [" ".join(item.split()) for item in told.split("\n- ") if "test -f all.txt" in item]
+    assert any("the list" in item and " · red · " in item for item in items)
+    assert any("the list" in item and " · green · " in item for item in items)
     facts = json.loads(cli(found, "report", "--format", "json").stdout)
     assert [check["green"] for check in facts["list_evidence"]] == [False, True]
     assert len(facts["final_run"]["evidence"]) >= 1

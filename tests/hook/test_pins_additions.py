@@ -98,7 +98,7 @@ def test_an_added_check_runs_once_the_person_approved_it(project: ProjectFactory
         assert cli(found, "approve", "--yes").returncode == 0
     else:
         told = found.send("UserPromptSubmit", prompt=f"/ralphloop:approve {digest([adding_to(ran)])}")
-        assert re.search("1 checks .*approved", told.message)
+        assert re.search("1 check .*approved", told.message)
     found.new_prompt()
     assert "complete: 2/2 proven" in found.turn().message
     assert lines_of(ran) == ["ran"]

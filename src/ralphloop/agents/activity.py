@@ -14,6 +14,7 @@ Entry = dict[str, Any]
 
 TEXT, TOOL, EDIT, FAILED, ERROR = "text", "tool", "edit", "failed", "error"
 HOOK, LOOP, PROMPT = "hook", "loop", "prompt"
+OURS = (PROMPT, HOOK)  # what the session is sent, mostly by us
 
 LINES_MAX = 24
 LINE_MAX = 400

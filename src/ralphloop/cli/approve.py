@@ -7,7 +7,7 @@ import argparse
 from ralphloop import loops
 from ralphloop.cli.consent import ask, can_ask
 from ralphloop.cli.output import say, show, tell
-from ralphloop.loops.consent import TERMINAL, YES
+from ralphloop.loops.consent import TERMINAL, YES, Change
 from ralphloop.loops.person import require_person
 
 
@@ -28,13 +28,19 @@ the agent's client, type /ralphloop:approve DIGEST.
 """
 
 
+def _show(change: Change) -> None:
+    """A diff stays as it is: its lines are those of the file."""
+    for line in change.told:
+        (say if line in change.diff else tell)(line)
+
+
 def run(args: argparse.Namespace) -> int:
     place = loops.here()
     if not args.show:
         require_person(place.env, "an approval")
     change = loops.waiting_change(place, args.name)
     if not args.json:
-        say(*change.told)
+        _show(change)
     if change.is_any and args.show and not args.json:
         allows = f"`ralphloop approve {change.name}` allows it"
         tell(f"This is only shown. {allows}; until then it does not count, and your changes may be put back.")
@@ -43,5 +49,5 @@ def run(args: argparse.Namespace) -> int:
     if args.yes or (not args.json and can_ask() and ask("Approve? [y/N] ")):
         return show(loops.approve(place, change, by=YES if args.yes else TERMINAL), as_json=args.json)
     if not args.json:
-        say("Nothing is approved. `--yes` approves without asking.")
+        tell("Nothing is approved. `--yes` approves without asking.")
     return show(change.result(approved=False, code=1), as_json=args.json)

@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from ralphloop import config
-from ralphloop.cli.output import complain, say, say_json
+from ralphloop.cli.output import complain, say_json, view
 from ralphloop.loops.place import here
 
 NOT_SET = "-"
@@ -48,12 +48,12 @@ def run(args: argparse.Namespace) -> int:
 
 def _print(settings: config.Config, places: Mapping[str, str]) -> None:
     for name, path in places.items():
-        say(f"{name}: {path}{'' if os.path.lexists(path) else ' (not there)'}")
+        view(f"{name}: {path}{'' if os.path.lexists(path) else ' (not there)'}")
     rows = [(key, _shown(key, value), origin) for key, value, origin in settings.settings()]
     wide = max(len(value) for _, value, _ in rows if len(value) < 40)
-    say("")
+    view("")
     for key, value, origin in rows:
-        say(f"{key:<16} {value:<{wide}} {origin}")
+        view(f"{key:<16} {value:<{wide}} {origin}")
 
 
 def _as_json(settings: config.Config, places: Mapping[str, str]) -> dict[str, Any]:

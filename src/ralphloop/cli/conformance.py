@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ralphloop.cli import allowance
-from ralphloop.cli.output import complain, say, say_json, show_progress
+from ralphloop.cli.output import complain, say_json, show_progress, tell
 from ralphloop.domain.model import LAYOUTS
 from ralphloop.errors import CaseError, UserError
 from ralphloop.testing.conformance import hook as hooks
@@ -78,7 +78,7 @@ def _list(cases: Sequence[Case], args: argparse.Namespace) -> None:
     if args.json:
         listed = [{key: getattr(each, key) for key in tally.NAMED} for each in cases]
         return say_json({"total": len(cases), "cases": listed})
-    return say(*(f"{case.file}: {case.title} ({', '.join(case.stands_for)})" for case in cases))
+    return tell(*(f"{case.file}: {case.title} ({', '.join(case.stands_for)})" for case in cases))
 
 
 def _cases(args: argparse.Namespace) -> list[Case]:
@@ -143,7 +143,7 @@ def _show(results: list[Result], args: argparse.Namespace) -> None:
     if args.json:
         say_json(tally.as_json(results))
         return
-    say(*tally.as_table(results))
+    tell(*tally.as_table(results))
 
 
 class _Progress:

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 from typing import TypeVar
 
-from ralphloop.cli.output import say, tell
+from ralphloop.cli.output import tell
 from ralphloop.errors import UnapprovedError
 from ralphloop.loops.consent import TERMINAL, YES, Approval, listing
 
@@ -36,9 +36,9 @@ def consented(args: argparse.Namespace, begin: Callable[[Approval | None, bool],
 
 
 def _show(error: UnapprovedError, *, seen: Approval | None) -> None:
-    say(*(["The list has changed meanwhile."] if seen is not None else []))
+    tell(*(["The list has changed meanwhile."] if seen is not None else []))
     tell(*(f"! {doubt}" for doubt in error.doubts if seen is None or doubt not in seen.doubts))
-    say(*listing(error.commands, already=error.already))
+    tell(*listing(error.commands, already=error.already))
     sys.stdout.flush()  # before the error that speaks of it, wherever both streams lead
 
 

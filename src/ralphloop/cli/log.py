@@ -6,8 +6,10 @@ import argparse
 import sys
 
 from ralphloop import loops
-from ralphloop.cli.output import say
+from ralphloop.cli.output import say, view
 from ralphloop.views.journal import line
+
+HANG = len("2026-01-31 10:00:05  ")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -24,7 +26,10 @@ examples:
 
 def run(args: argparse.Namespace) -> int:
     for raw in loops.journal(loops.here(writes=False), args.name, follow=args.follow):
-        say(raw if args.json else line(raw))
+        if args.json:
+            say(raw)
+        else:
+            view(line(raw), hang=HANG)
         if args.follow:
             sys.stdout.flush()
     return 0

@@ -9,17 +9,35 @@ from typing import Any, TextIO
 from ralphloop.domain.plain import plain
 from ralphloop.loops.result import Result
 
-COLUMNS = 80  # of the narrowest terminal that sentences are folded for
-_QUOTED = ("    ", "  $ ")  # so begin commands and their output, which stay as they are
+COLUMNS, ROWS = 80, 40  # of a screen where there is none; the narrowest that lines are folded for
+_QUOTED = ("    ", "  $ ")  # so begin commands and their output, which stay as they are in a sentence
 
 
-def show(result: Result, *, as_json: bool = False, as_is: bool = False) -> int:
-    """What came of an action, for whoever called; its exit code. `as_is` are tables and others' texts."""
+def show(result: Result, *, as_json: bool = False, as_is: bool = False, as_view: bool = False) -> int:
+    """What came of an action, for whoever called; its exit code. `as_is` are others' texts."""
     if as_json:
         say_json(result.data)
     else:
-        (say if as_is else tell)(*result.messages)
+        (say if as_is else view if as_view else tell)(*result.messages)
     return result.code
+
+
+def view(*lines: str, hang: int | None = None) -> None:
+    """Tables and the like, which people look at: also in a pipe no line is too long for a terminal. What goes
+    on in the next row stands there behind `hang` blanks."""
+    from ralphloop.views.fold import fold
+
+    width = screen()[0]
+    for line in "\n".join(lines).split("\n") if lines else ():
+        say(*fold(plain(line), width, hang=hang, least=2))
+
+
+def screen() -> tuple[int, int]:
+    """Columns and rows of the person's terminal."""
+    import shutil
+
+    found = shutil.get_terminal_size((COLUMNS, ROWS))
+    return max(COLUMNS, found.columns), found.lines
 
 
 def tell(*lines: str) -> None:
@@ -53,19 +71,12 @@ def show_progress(told: str) -> None:
 def _folded(line: str, stream: TextIO) -> str:
     """Between words, and never inside backticks: what stands there is to be copied."""
     text = plain(line)
-    if len(text) <= COLUMNS or text.startswith(_QUOTED) or not stream.isatty():
+    is_short = text.isascii() and len(text) <= COLUMNS
+    if is_short or text.startswith(_QUOTED) or not stream.isatty():
         return text
-    import re
-    import shutil
-    import textwrap
+    from ralphloop.views.fold import fold
 
-    width = max(COLUMNS, shutil.get_terminal_size().columns)
-    whole = re.sub("`[^`]*`", lambda found: found[0].replace(" ", "\0"), text)
-    indent = " " * (len(text) - len(text.lstrip(" !✓✗-")))
-    rows = textwrap.wrap(
-        whole, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
-    )
-    return "\n".join(rows).replace("\0", " ")
+    return "\n".join(fold(text, screen()[0]))
 
 
 def _clean(value: Any) -> Any:

@@ -25,4 +25,5 @@ examples:
 
 def run(args: argparse.Namespace) -> int:
     place = loops.here(writes=False)
-    return show(loops.report(place, args.name, shape=args.format, output=args.output), as_is=True)
+    made = loops.report(place, args.name, shape=args.format, output=args.output)
+    return show(made, as_is=args.output is None)

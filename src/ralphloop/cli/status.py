@@ -3,29 +3,34 @@
 from __future__ import annotations
 
 import argparse
-import shutil
 import time
 
 from ralphloop import loops
-from ralphloop.cli.output import say, say_json, tell
+from ralphloop.cli.output import say_json, screen, view
 from ralphloop.views import terminal
 
-ENDED_SHOWN = 3
+ENDED_SHOWN = 5
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", metavar="NAME", nargs="?", help="a loop's name, id or the start of its id")
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("--ended", action="store_true", help="all loops that ended, not the last 5 only")
+    parser.add_argument("--json", action="store_true", help="print JSON, of all loops")
     parser.epilog = """\
 examples:
   ralphloop status
   ralphloop status shop
+  ralphloop status --ended
   ralphloop status --json
+
+Loops that are at work come first, then those that wait for you or rest, then
+those that ended, the last one first.
 """
 
 
 def run(args: argparse.Namespace) -> int:
-    found = loops.overview(loops.here(writes=False), args.name)
+    most = None if args.json or args.ended else ENDED_SHOWN
+    found = loops.overview(loops.here(writes=False), args.name, ended=most)
     if args.json:
         say_json(found.data)
     else:
@@ -34,13 +39,13 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _print(found: loops.Overview, *, named: bool) -> None:
-    shown = found.without_older(ENDED_SHOWN)
-    width, rows = shutil.get_terminal_size((terminal.WIDTH, terminal.ROWS))
+    shown = terminal.in_order(found.views)
+    width, rows = screen()
     table = named or len(shown) == 1
-    tell(*terminal.blocks(shown, now=time.time(), width=width, rows=rows - 3, table=table))
-    if len(shown) < len(found.views):
-        say("", f"… and {len(found.views) - len(shown)} older (`ralphloop status --json` has them all)")
+    view(*terminal.blocks(shown, now=time.time(), width=width, rows=rows - 3, table=table))
+    if found.older:
+        view("", f"… and {found.older} more that ended: `ralphloop status --ended`")
     for source in found.unowned:
-        say(f"unowned: {source.name} ({source.layout}) … `ralphloop start {source.name}`")
+        view(f"unowned: {source.name} ({source.layout}) … `ralphloop start {source.name}`")
     if not found.views and not found.unowned:
-        say("No loop and no task list here. `ralphloop new NAME` creates one.")
+        view("No loop and no task list here. `ralphloop new NAME` creates one.")

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import argparse
 import os
-import shutil
 import sys
 
 from ralphloop import loops
-from ralphloop.cli.output import complain, tell
+from ralphloop.cli.output import complain, screen, view
 from ralphloop.views import terminal
 from ralphloop.views.live.clock import clock
 from ralphloop.views.live.show import NO_RICH, OVER, once, show, why_plain
@@ -39,7 +38,7 @@ def run(args: argparse.Namespace) -> int:
         once(loop, env=os.environ, lines=args.plain)
         return 0
     if show(loop, env=os.environ, lines=args.plain) == OVER:
-        width, rows = shutil.get_terminal_size((terminal.WIDTH, terminal.ROWS))
-        now, view = clock(os.environ)(), view_of(loop)
-        tell(*terminal.blocks([view], now=now, width=width, rows=rows - 3, table=not was_live))
+        width, rows = screen()
+        shown, now = [view_of(loop)], clock(os.environ)()
+        view(*terminal.blocks(shown, now=now, width=width, rows=rows - 3, table=not was_live))
     return 0

@@ -290,7 +290,8 @@ def _nothing_can_run(now: Situation) -> Optional[Answer]:
         ids = prompt.line(", ".join(task for task, _ in work.asked))
         question = prompt.line(work.asked[0][1], 160)
         asked = "%s (%s)" % (ids, question) if question else ids
-        answer = "`%s ID TEXT`" % now.words.how("answer")
+        first = prompt.shell_word(prompt.line(work.asked[0][0]))
+        answer = "`%s %s TEXT`" % (now.words.how("answer"), first)
         message = "needs you: %s. Answer with %s, then %s." % (asked, answer, now.words.go_on)
         return close(now, PAUSED, NEEDS_INPUT, ids, message=message)
     found = [prompt.set_aside(work)] if work.set_aside else []

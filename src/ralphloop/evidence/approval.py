@@ -82,7 +82,9 @@ def typed(found: Iterable[Waiting], said: str, *, env: Mapping[str, str]) -> str
         return " ".join([*wrong, *(_offer(one) for one in lists)])
     for one in chosen:
         _approve(one)
-    return f"{len(chosen[0].commands)} checks of {chosen[0].name} are approved."
+    many = len(chosen[0].commands)
+    what = "1 check" if many == 1 else f"{many} checks"
+    return f"{what} of {chosen[0].name} {'is' if many == 1 else 'are'} approved."
 
 
 def _approve(one: Waiting) -> None:

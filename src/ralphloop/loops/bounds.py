@@ -44,11 +44,12 @@ def limit(
     loop = pick(place, name)
     given = checked(limits or {}, endless=endless)
     before = _change(place, loop, given) if given else {}
-    state, used = loop.state(), used_of(place, loop)
+    state, view = loop.state(), with_spending(view_of(loop), loop, env=place.env)
+    used = view.limits
     told = [_told(loop, state)] if not given else []
     for row in used:
         if not given or row.name in given:
-            told.append(line(row, before.get(row.name)))
+            told.append(line(row, before.get(row.name), working_s=view.working_s))
     told += [
         f"  {LABELS[name]:<20}off{_was(name, before[name])}" for name, most in given.items() if is_off(most)
     ]
@@ -62,10 +63,11 @@ def used_of(place: Place, loop: LoopFiles) -> tuple[Used, ...]:
     return with_spending(view_of(loop), loop, env=place.env).limits
 
 
-def line(row: Used, before: float | None = None) -> str:
+def line(row: Used, before: float | None = None, *, working_s: float | None = None) -> str:
     """`  dollars             $1.20 of $9.00 (before: $5.00)`."""
     was = "" if before is None else _was(row.name, before)
-    return f"  {LABELS[row.name]:<20}{figure.told(row)}{was}"
+    told = figure.time_told(row, working_s) if row.name == "time_s" else figure.told(row)
+    return f"  {LABELS[row.name]:<20}{told}{was}"
 
 
 def _was(name: str, before: float) -> str:

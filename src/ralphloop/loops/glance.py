@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from ralphloop.domain import jsontext
 from ralphloop.domain.model import ENDED, FINAL
 from ralphloop.errors import UserError
-from ralphloop.loops.place import UNDER_WAY, Place, pick
+from ralphloop.loops.place import UNDER_WAY, Place, begun, pick
 from ralphloop.store import shelf, tasks
 from ralphloop.store.loop import JOURNAL, LoopFiles
 from ralphloop.store.rotation import older
@@ -19,7 +19,15 @@ from ralphloop.tasklists.registry import own_file
 from ralphloop.tasklists.source import Source
 from ralphloop.views.history import rest_of
 from ralphloop.views.live.follow import Tail
-from ralphloop.views.snapshot import LoopView, in_order, view_of, with_context, with_retry, with_spending
+from ralphloop.views.snapshot import (
+    LoopView,
+    ended_at,
+    in_order,
+    view_of,
+    with_context,
+    with_retry,
+    with_spending,
+)
 
 POLL_S = 0.2
 
@@ -30,6 +38,7 @@ class Overview(NamedTuple):
     views: list[LoopView]
     unowned: list[Source]
     now: float
+    older: int = 0  # loops that have ended and were not looked at
 
     @property
     def data(self) -> dict[str, Any]:
@@ -39,19 +48,21 @@ class Overview(NamedTuple):
     def _judged(self, view: LoopView) -> dict[str, bool]:
         return {"orphaned": view.is_orphaned(self.now), "silent": view.is_silent(self.now)}
 
-    def without_older(self, most: int) -> list[LoopView]:
-        """All that is under way, and of what has ended the newest few."""
-        ended = [view for view in self.views if view.state == ENDED]
-        return [view for view in self.views if view not in ended[most:]]
 
-
-def overview(place: Place, name: str | None = None) -> Overview:
-    """One loop, or all that can be seen from here, live ones first."""
+def overview(place: Place, name: str | None = None, *, ended: int | None = None) -> Overview:
+    """One loop, or all that can be seen from here, live ones first; of those that have ended all, or the last
+    few."""
     now = time.time()
     if name is not None:
         return Overview(_views([pick(place, name)], place), [], now)
-    views = _views(place.loops(*UNDER_WAY, shelf.ENDED), place)
-    return Overview(views, _unowned(place, views), now)
+    live, over = place.loops(*UNDER_WAY), place.loops(shelf.ENDED)
+    shown = over if ended is None else _last_ended(over)[:ended]
+    views = _views([*live, *shown], place)
+    return Overview(views, _unowned(place, [*live, *over]), now, len(over) - len(shown))
+
+
+def _last_ended(loops: list[LoopFiles]) -> list[LoopFiles]:
+    return sorted(loops, key=lambda loop: ended_at(loop) or 0.0, reverse=True)
 
 
 def state(place: Place, name: str | None = None) -> LoopView:
@@ -106,18 +117,16 @@ def _views(loops: list[LoopFiles], place: Place) -> list[LoopView]:
     return in_order(with_context(view, loop) if view.live else view for view, loop in found)
 
 
-def _unowned(place: Place, views: list[LoopView]) -> list[Source]:
+def _unowned(place: Place, loops: list[LoopFiles]) -> list[Source]:
     """The lists with work left that no loop is under way over, and none can be resumed over."""
-    newest: dict[str, LoopView] = {}
-    for view in sorted(views, key=lambda view: view.started_at):
-        newest[view.path] = view
+    newest = {own_file(loop.record): loop for loop in sorted(loops, key=begun)}
     lists = [source for source in place.sources() if source.enabled]
-    return [source for source in lists if _is_free(source, newest) and _has_work(source)]
+    return [source for source in lists if _is_free(newest.get(own_file(source))) and _has_work(source)]
 
 
-def _is_free(source: Source, newest: dict[str, LoopView]) -> bool:
-    view = newest.get(own_file(source))
-    return view is None or (view.state == ENDED and view.outcome in FINAL)
+def _is_free(loop: LoopFiles | None) -> bool:
+    state = loop.state() if loop is not None else None
+    return state is None or (state.state == ENDED and state.outcome in FINAL)
 
 
 def _has_work(source: Source) -> bool:

@@ -28,6 +28,7 @@ from ralphloop.store.loop import LoopFiles
 from ralphloop.store.shelf import Record, Shelf
 from ralphloop.tasklists.registry import own_file
 from ralphloop.tasklists.source import Source
+from ralphloop.views import figure
 
 
 class Wish(NamedTuple):
@@ -228,13 +229,15 @@ def tell(armed: Armed, *, binding: str = "") -> list[str]:
     told += [_binding(record, state, cwd=binding)] if binding else []
     told += [f"! {doubt}" for doubt in armed.doubts if doubt not in armed.told]
     if armed.protected:
-        told.append(f"{armed.protected} protected files are kept as they are now.")
+        kept = "is kept as it is now" if armed.protected == 1 else "are kept as they are now"
+        told.append(f"{figure.count(armed.protected, 'protected file')} {kept}.")
     if record.unapproved:
         commands = waiting(loop)
         typed = f"{APPROVE[record.layout]} {digest(commands)}"
         how = f"type `{typed}` in the client, or run `ralphloop approve {record.name}`"
         how = approvals.why_void(loop.shelf) or how
-        told.append(f"! {len(commands)} checks are not approved and do not run: {how}.")
+        does = "is not approved and does not run" if len(commands) == 1 else "are not approved and do not run"
+        told.append(f"! {figure.count(len(commands), 'check')} {does}: {how}.")
     return told + [f"{'✓' if check.fine else '!'} {check.told}" for check in armed.checks]
 
 

@@ -144,18 +144,18 @@ def last_over(place: Place, source: Source) -> LoopFiles | None:
     left = [loop for loop in place.loops(*UNDER_WAY) if loop.is_over]  # whose record could not be moved
     loops = [*place.loops(shelf.ENDED), *left]
     ended = [loop for loop in loops if own_file(loop.record) == own_file(source)]
-    return max(ended, key=_begun, default=None)
+    return max(ended, key=begun, default=None)
 
 
 def _latest(loops: list[LoopFiles]) -> list[LoopFiles]:
     """The newest loop of each task list, newest first."""
     newest: dict[str, LoopFiles] = {}
-    for loop in sorted(loops, key=_begun, reverse=True):
+    for loop in sorted(loops, key=begun, reverse=True):
         newest.setdefault(own_file(loop.record), loop)
     return list(newest.values())
 
 
-def _begun(loop: LoopFiles) -> tuple[str, str]:
+def begun(loop: LoopFiles) -> tuple[str, str]:
     return loop.record.armed_at, loop.record.id
 
 

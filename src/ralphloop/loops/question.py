@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ralphloop.domain.model import CLOSED, NEEDS_INPUT, SKIPPED
+from ralphloop.domain.model import CLOSED, NEEDS_INPUT, SKIPPED, LoopState
 from ralphloop.engine.announce import announce_question
 from ralphloop.errors import UserError
 from ralphloop.evidence.mask import mask, secrets
@@ -10,6 +10,8 @@ from ralphloop.loops.book import opened, tally_line
 from ralphloop.loops.person import require_person
 from ralphloop.loops.place import Place, must_not_be_anothers, pick
 from ralphloop.loops.result import Result
+from ralphloop.store import supervisor
+from ralphloop.store.loop import LoopFiles
 
 
 def ask(place: Place, task: str, text: str, *, loop: str | None = None) -> Result:
@@ -49,7 +51,21 @@ def answer(place: Place, task: str, text: str, *, loop: str | None = None) -> Re
         book.ledger.note(task, answer=text)
         # The agent gets the answer whole, from the ledger; the journal is for others to read, too.
         book.save("answer", task=task, answer=mask(text, secrets(place.env)), session=place.session)
-    waits = book.state.outcome == NEEDS_INPUT
-    follows = "Send the session any message." if waits else "The agent gets it with the task."
+        left = [name for name, _ in book.work().asked]
+    more = [f"{', '.join(left)} {'waits' if len(left) == 1 else 'wait'} for an answer, too."] if left else []
     facts = {"task": task, "loop": book.loop.record.id, "state": "answered"}
-    return Result(facts, (f"{task} is answered. {follows}",))
+    return Result(facts, (" ".join([f"{task} is answered.", *more, _goes_on(book.loop, book.state)]),))
+
+
+def _goes_on(loop: LoopFiles, state: LoopState) -> str:
+    """When the agent gets an answer, and what that takes where nobody is at work."""
+    name, is_supervised = loop.record.name, loop.record.supervision is not None
+    if is_supervised and not supervisor.is_held(loop):
+        return f"Nobody drives {name} now: `ralphloop run {name}` goes on."
+    if state.live:
+        return "The agent gets it with the task."
+    if is_supervised:
+        return f"`ralphloop resume {name}`, or `p` in its view, goes on."
+    if state.outcome == NEEDS_INPUT:
+        return f"Nobody is at work on {name} now: send its session any message."
+    return f"{name} rests ({state.outcome}): `ralphloop resume {name}` goes on."

@@ -49,7 +49,7 @@ def install(place: Place, *, only_print: bool = False) -> Result:
     text = _text(system, wanted, path)
     if only_print or system is None:
         told = [] if only_print else [f"! {NONE_HERE}; let this be started whenever the machine is:"]
-        lines = text.splitlines() if only_print else ["    " + _command(wanted), *_logins(place)]
+        lines = text.splitlines() if only_print else ["  $ " + _command(wanted), *_logins(place)]
         facts = {"installed": False, "path": path, "text": text, "command": _command(wanted)}
         return Result(facts, (*told, *lines), int(not only_print))
     before = _ours(path)

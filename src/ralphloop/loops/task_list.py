@@ -21,6 +21,7 @@ from ralphloop.store import files
 from ralphloop.tasklists.registry import own_file
 from ralphloop.tasklists.source import Source
 from ralphloop.tasklists.spec_phase import free_name
+from ralphloop.views import figure
 
 ROW = 80  # columns of the narrowest terminal that is thought of
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -149,7 +150,7 @@ def prompt_text(name: str, goal: str) -> str:
 
 def _heading(source: Source, count: int, *, cwd: str) -> str:
     """A list's name and size, and where it stands if a row has room for that."""
-    said, own = f"{source.name}: {count} {'task' if count == 1 else 'tasks'} in ", own_file(source)
+    said, own = f"{source.name}: {figure.count(count, 'task')} in ", own_file(source)
     whole = said + os.path.relpath(own, cwd)
     return whole if len(whole) <= ROW else said + os.path.basename(own)
 

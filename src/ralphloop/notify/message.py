@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 import re
 import unicodedata
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from ralphloop.config import END, PERSON
 from ralphloop.domain import model
 from ralphloop.domain.limits import duration
 from ralphloop.domain.model import LoopState
-from ralphloop.domain.prompt import cut, turns
+from ralphloop.domain.prompt import cut, shell_word, turns
 from ralphloop.domain.worklist import Worklist
 from ralphloop.evidence.mask import mask
 from ralphloop.store.shelf import Record
@@ -73,7 +73,7 @@ def message_of(
         "questions": [{"task": name, "text": text} for name, text in questions],
     }
     told = [_figures(record, state, work), *_why(state, about, why), *_asked(questions)]
-    told.append(_how(record, state, about))
+    told.append(_how(record, state, about, questions))
     return Message(kind, "ralphloop: " + title % record.name, " ".join(filter(None, told)), facts)
 
 
@@ -115,12 +115,13 @@ def _asked(questions: Iterable[tuple[str, str]]) -> list[str]:
     return [f"{cut(name, 40)}: {cut(text, 200)}" for name, text in questions]
 
 
-def _how(record: Record, state: LoopState, about: str) -> str:
+def _how(record: Record, state: LoopState, about: str, asked: Sequence[tuple[str, str]]) -> str:
     name = record.name
     if about == state.outcome and state.detail.startswith(model.LOGIN):
         return f"Log in with `claude /login`, or renew the key; `ralphloop status {name}` tells the rest."
     if about in (model.ASKED, model.NEEDS_INPUT):
-        return "`ralphloop answer ID TEXT` answers."
+        task = shell_word(asked[0][0]) if asked else "ID"
+        return f"`ralphloop answer {task} TEXT --loop {name}` answers."
     if about == model.NEEDS_APPROVAL:
         return f"`ralphloop approve {name}` shows the checks."
     return "" if about == model.COMPLETE else f"`ralphloop status {name}` tells what to do."

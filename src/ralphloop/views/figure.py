@@ -20,6 +20,11 @@ class Used(NamedTuple):
         return None if self.used is None or not self.most else self.used / self.most
 
 
+def count(number: int, thing: str) -> str:
+    """`1 task`, `2 tasks`."""
+    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
+
+
 def tokens(count: float) -> str:
     """`950`, `2.5k`, `83k`, `1.2M`."""
     if count < 1000:
@@ -62,5 +67,14 @@ def amount(name: str, value: float) -> str:
 def told(limit: Used) -> str:
     """`$1.20 of $5.00`, `unknown of 2M tokens`."""
     used = "unknown" if limit.used is None else amount(limit.name, limit.used)
-    unit = " tokens" if limit.name.endswith("tokens") else ""
-    return f"{used} of {amount(limit.name, limit.most)}{unit}"
+    return f"{used} of {amount(limit.name, limit.most)}{unit(limit)}"
+
+
+def unit(limit: Used) -> str:
+    return " tokens" if limit.name.endswith("tokens") else ""
+
+
+def time_told(limit: Used, working_s: float | None) -> str:
+    """`4 s of 8 h`; of a loop that rested in between also how long it worked in all."""
+    more = (working_s or 0.0) - (limit.used or 0.0)
+    return told(limit) + (f" ({span(working_s or 0.0)} in all)" if more >= 1 else "")

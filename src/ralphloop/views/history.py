@@ -76,6 +76,11 @@ def _rests(entry: Entry) -> bool:
     return entry["event"] in under_way.RESTS and entry.get("verdict") not in ("next", "wait")
 
 
+def working_s(parts: Sequence[Stretch]) -> float:
+    """How long the loop worked in all."""
+    return sum(part.end - part.begin for part in parts if not part.rests)
+
+
 def stretches(entries: Sequence[Entry], *, begin: float, end: float) -> list[Stretch]:
     """The times in which the loop was under way, as moments; `begin` and `end` are its first and last."""
     found = under_way.parts(entries, begin=iso(begin) if begin else "", end=iso(end))

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from ralphloop.evidence import record
 from ralphloop.store import files
 from ralphloop.store.loop import LoopFiles
+from ralphloop.views.figure import count
 
 SHOWN = 5
 
@@ -55,7 +56,7 @@ class Checked(NamedTuple):
 
 def checked(loop: LoopFiles) -> Checked:
     sound, bad = record.read_index(loop)
-    faults = [f"{bad} lines of the evidence's index cannot be read"] if bad else []
+    faults = [f"{count(bad, 'line')} of the evidence's index cannot be read"] if bad else []
     checks = [_check(loop, entry) for entry in sound]
     for state in (record.ALTERED, record.MISSING):
         named = [check.id for check in checks if check.file == state]

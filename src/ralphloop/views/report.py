@@ -15,10 +15,10 @@ from ralphloop.engine.spending import look
 from ralphloop.store import files
 from ralphloop.store.loop import LoopFiles
 from ralphloop.views import history
-from ralphloop.views.figure import Used
+from ralphloop.views.figure import Used, count
 from ralphloop.views.history import Entry, Stretch
 from ralphloop.views.proof import Check, Checked, FinalRun, checked, final_run
-from ralphloop.views.snapshot import LoopView, TaskView, view_of
+from ralphloop.views.snapshot import LoopView, TaskView, view_of, worked_until
 from ralphloop.views.spending import Share, Spending, spending_of, used
 
 UNKNOWN = "unknown"  # the state of a task that the journal names and the list does not
@@ -100,7 +100,7 @@ class Report(NamedTuple):
 def report_of(loop: LoopFiles, *, now: float, env: Mapping[str, str]) -> Report:
     view, state, ledger = view_of(loop), loop.state(), loop.load_ledger()
     said, proofs = history.history_of(loop), checked(loop)
-    end = now if state.live else state.seen_at
+    end = worked_until(loop, state, now)
     parts = history.stretches(said.entries, begin=state.started_at, end=end)
     account = look(loop, state, env=env)
     spending = spending_of(account)
@@ -111,11 +111,11 @@ def report_of(loop: LoopFiles, *, now: float, env: Mapping[str, str]) -> Report:
         view=view,
         made_at=now,
         ended_at=rested,
-        working_s=sum(part.end - part.begin for part in work),
+        working_s=history.working_s(work),
         sessions=_in_order(*under_way.sessions(said.entries), state.owner or ""),
         clients=_in_order(*(check.client for check in proofs.checks)),
         models=_in_order(*spending.by_model, *(check.model for check in proofs.checks)),
-        limits=used(loop.record.limits, state, spending),
+        limits=used(loop.record.limits, state, spending, until=end),
         tasks=tuple(_tasks(view, ledger, refused=refused, proofs=proofs, work=work, spending=spending)),
         refused=refused,
         rejected=tuple(files.names(loop.path("rejected"))),
@@ -231,4 +231,4 @@ def _uncounted(sessions: list[str], transcripts: list[str]) -> Iterator[str]:
     """A loop remembers its last transcripts only; of a client that names none there is nothing to miss."""
     lost = len(sessions) - len(transcripts)
     if transcripts and lost > 0:
-        yield f"the transcripts of {lost} sessions are not known: their tokens are not counted"
+        yield f"the transcripts of {count(lost, 'session')} are not known: their tokens are not counted"

@@ -75,13 +75,13 @@ def facts(report: Report) -> list[tuple[str, str]]:
         ("started", _time(view.started_at)),
         ("ended" if view.state == "ended" else "rests since", _time(report.ended_at)),
         ("elapsed", f"{figure.span(report.elapsed_s)}, {figure.span(report.working_s)} of it under way"),
-        ("spent", spent_told(report.spending)),
+        ("spent", spent_told(report.spending, yet=view.live)),
         ("sessions", ", ".join(report.sessions)),
         ("client", ", ".join(report.clients) or "not recorded"),
         ("models", ", ".join(report.models) or "not recorded"),
         ("layout", view.layout),
         ("list", view.path),
-        ("loop", view.id),
+        ("loop", Code(view.id)),
     ]
     return [(name, value) for name, value in known if value]
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import time
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
@@ -26,10 +28,10 @@ from ralphloop.domain.worklist import Worklist
 from ralphloop.engine import spending as counter
 from ralphloop.engine.transcript import masked
 from ralphloop.evidence import approval
-from ralphloop.store import approvals, pins, supervisor, tasks, waker
+from ralphloop.store import approvals, files, pins, shelf, supervisor, tasks, waker
 from ralphloop.store.loop import LoopFiles
 from ralphloop.tasklists.registry import own_file
-from ralphloop.views import retrying, spending
+from ralphloop.views import history, retrying, spending
 from ralphloop.views.figure import Used
 from ralphloop.views.spending import Spending
 
@@ -89,10 +91,23 @@ class LoopView(NamedTuple):
     uncommitted: tuple[str, ...] = ()  # closed tasks whose commit was not made
     commit_fault: str = ""  # and why
     retrying: str = ""  # why the client sends a request again, and has not come further since
+    ended_at: float | None = None
+    alone: bool = True  # no other loop is under way in its project: none need be named
+    working_s: float | None = None  # how long it worked in all, where somebody counted
 
     @property
     def live(self) -> bool:
         return self.state not in (PAUSED, ENDED)
+
+    @property
+    def left_alone(self) -> bool:
+        """Whether it is under way, and its supervisor is gone."""
+        return self.live and self.supervised and self.driver is None
+
+    @property
+    def claimed(self) -> str | None:
+        """The task that is said to be done and is looked at next, if its checks may run."""
+        return next((task.id for task in self.tasks if task.state == CLAIMED and not task.held), None)
 
     @property
     def digest(self) -> str:
@@ -151,14 +166,38 @@ def view_of(loop: LoopFiles) -> LoopView:
         tasks=_task_views(listed, ledger, state, waiting),
         unapproved=tuple(waiting),
         void=approvals.why_void(loop.shelf) if waiting else "",
-        limits=spending.used(record.limits, state, None),
+        limits=spending.used(record.limits, state, None, until=worked_until(loop, state, time.time())),
         waker=waker.pid_of(loop, state) or None,
         supervised=record.supervision is not None,
         driver=holder.pid if holder is not None else None,
         beat=supervisor.last_beat(loop, holder),
         uncommitted=tuple(uncommitted),
         commit_fault=fault,
+        ended_at=ended_at(loop) if state.state == ENDED else None,
+        alone=_is_alone(loop),
     )
+
+
+def ended_at(loop: LoopFiles) -> float | None:
+    """When its record was put among those that are over."""
+    try:
+        return os.stat(os.path.join(loop.shelf.folder, shelf.ENDED, loop.record.id + ".json")).st_mtime
+    except OSError:
+        return None
+
+
+def _is_alone(loop: LoopFiles) -> bool:
+    folders = (os.path.join(loop.shelf.folder, kind) for kind in (shelf.ARMED, shelf.OWNED))
+    return sum(len(files.names(folder)) for folder in folders) < 2
+
+
+def worked_until(loop: LoopFiles, state: LoopState, now: float) -> float:
+    """Until when it has worked: now, as the next stop will count, or the last sign of a dead supervisor."""
+    if not state.live:
+        return state.seen_at
+    if loop.record.supervision is None or supervisor.is_held(loop):
+        return now
+    return supervisor.last_beat(loop, supervisor.last(loop)) or state.seen_at
 
 
 def with_context(view: LoopView, loop: LoopFiles) -> LoopView:
@@ -178,8 +217,14 @@ def with_retry(view: LoopView, loop: LoopFiles, env: Mapping[str, str]) -> LoopV
 def with_spending(view: LoopView, loop: LoopFiles, *, env: Mapping[str, str]) -> LoopView:
     """The same with tokens and dollars, for which the transcripts are read from end to end."""
     state = loop.state()
+    until = worked_until(loop, state, time.time())
     spent = spending.spending_of(counter.look(loop, state, env=env))
-    return view._replace(spent=spent, limits=spending.used(loop.record.limits, state, spent))
+    parts = history.stretches(history.history_of(loop).entries, begin=state.started_at, end=until)
+    return view._replace(
+        spent=spent,
+        limits=spending.used(loop.record.limits, state, spent, until=until),
+        working_s=history.working_s(parts),
+    )
 
 
 def _tasks(loop: LoopFiles) -> tuple[TaskList, Ledger, Worklist, str]:

@@ -7,10 +7,12 @@ from typing import Any, NamedTuple
 
 from ralphloop.agents import models
 from ralphloop.agents.usage import Charge, Context, context_of
-from ralphloop.domain.model import Limits, LoopState
+from ralphloop.domain.model import RUNNING, WAITING, Limits, LoopState
 from ralphloop.engine.account import Account
 from ralphloop.views import figure
 from ralphloop.views.figure import Used
+
+UNKNOWN, NOT_YET = "tokens unknown", "no tokens counted yet"
 
 
 class Share:
@@ -97,11 +99,14 @@ def context(state: LoopState) -> Context | None:
     return context_of(state.transcripts[-1]) if state.transcripts else None
 
 
-def used(limits: Limits, state: LoopState, spending: Spending | None) -> tuple[Used, ...]:
-    """The limits that hold, and what was used of them; dollars of unknown models are not among it."""
+def used(
+    limits: Limits, state: LoopState, spending: Spending | None, *, until: float = 0.0
+) -> tuple[Used, ...]:
+    """The limits that hold, and what was used of them; dollars of unknown models are not among it. A loop at
+    work is so `until` then, whatever its last stop has counted."""
     rows = [
         Used("iterations", state.iteration, limits.iterations),
-        Used("time_s", state.elapsed_s, limits.time_s),
+        Used("time_s", elapsed_s(state, until), limits.time_s),
         Used("attempts", max(state.attempts.values(), default=0), limits.attempts),
         Used("no_progress", state.no_progress, limits.no_progress),
     ]
@@ -121,6 +126,12 @@ def used(limits: Limits, state: LoopState, spending: Spending | None) -> tuple[U
     return tuple(row for row in rows if row.most)
 
 
+def elapsed_s(state: LoopState, until: float) -> float:
+    """The running time of the window at this moment."""
+    is_working = state.state in (RUNNING, WAITING) and not state.planning and state.seen_at > 0
+    return state.elapsed_s + (max(0.0, until - state.seen_at) if is_working else 0.0)
+
+
 def _most(values: Sequence[float]) -> float:
     return max(values, default=0)
 
@@ -133,17 +144,20 @@ def context_told(seen: Context) -> str:
     return f"context {figure.tokens(seen.tokens)} of {figure.tokens(seen.window)} ({full})"
 
 
-def spent_told(spending: Spending, limits: Iterable[Used] = ()) -> str:
-    """`1.2M tokens, $1.20 of $5.00`, and what is not known of it."""
-    held = {limit.name: figure.told(limit) for limit in limits if limit.name in ("tokens", "cost_usd")}
+def spent_told(spending: Spending, limits: Iterable[Used] = (), *, yet: bool = False) -> str:
+    """`1.2M tokens, $1.20 of $5.00`, and what is not known of it, or not `yet`: a client writes a transcript
+    when it has got its first answer."""
+    held = [limit for limit in limits if limit.name in ("tokens", "cost_usd")]
     if not spending.known:
+        most = " or ".join(figure.amount(limit.name, limit.most) + figure.unit(limit) for limit in held)
         gone = ["its transcript is gone"] if spending.missing else []
-        return ", ".join(["tokens unknown", *held.values(), *gone])
-    cost = spending.total.cost_usd
-    parts = [held.get("tokens") or f"{figure.tokens(spending.total.tokens)} tokens"]
-    if "cost_usd" in held or cost is not None:
-        parts.append(held.get("cost_usd") or figure.dollars(cost or 0.0))
+        words = NOT_YET if yet and not gone else UNKNOWN
+        return ", ".join([f"{words} (limit {most})" if most else words, *gone])
+    cost, told = spending.total.cost_usd, {limit.name: figure.told(limit) for limit in held}
+    parts = [told.get("tokens") or f"{figure.tokens(spending.total.tokens)} tokens"]
+    if "cost_usd" in told or cost is not None:
+        parts.append(told.get("cost_usd") or figure.dollars(cost or 0.0))
     parts += [f"dollars unknown for {', '.join(spending.unpriced[:3])}"] if spending.unpriced else []
     if spending.missing:
-        parts.append(f"tokens unknown of {len(spending.missing)} transcripts that are gone")
+        parts.append(f"tokens unknown of {figure.count(len(spending.missing), 'transcript')} no longer there")
     return ", ".join(parts)

@@ -32,19 +32,21 @@ from ralphloop.domain.model import (
     SKIPPED,
 )
 from ralphloop.domain.plain import plain
-from ralphloop.domain.prompt import cut, turns
+from ralphloop.domain.prompt import shell_word, turns
 from ralphloop.views import figure
 from ralphloop.views.clock import local
+from ralphloop.views.fold import COLUMNS, cut, padded, width_of
 from ralphloop.views.snapshot import LoopView, TaskView
 from ralphloop.views.spending import context_told, spent_told
 
-WIDTH = 100
 ROWS = 40
+ID_MAX = 24  # cells of a task's id that stands beside its title
 DAY_S = 24 * 3600.0
+NEEDS_PERSON = (NEEDS_INPUT, NEEDS_APPROVAL, AWAITING_APPROVAL)
 
 
 def blocks(
-    views: Sequence[LoopView], *, now: float, width: int = WIDTH, rows: int = ROWS, table: bool = False
+    views: Sequence[LoopView], *, now: float, width: int = COLUMNS, rows: int = ROWS, table: bool = False
 ) -> list[str]:
     """One block of lines per loop, with its tasks where there is only one or one was named."""
     lines: list[str] = []
@@ -57,22 +59,36 @@ def blocks(
     return lines
 
 
-def block(view: LoopView, *, now: float, width: int = WIDTH) -> list[str]:
+def in_order(views: Sequence[LoopView]) -> list[LoopView]:
+    """What is at work, what waits for the person, what else rests; then what ended, the last one first."""
+    return sorted(views, key=_rank)
+
+
+def _rank(view: LoopView) -> tuple[int, float]:
+    if view.live:
+        return 0, -view.started_at
+    if view.state == ENDED:
+        return 3, -(view.ended_at or view.seen_at)
+    return (1 if view.outcome in NEEDS_PERSON else 2), -view.started_at
+
+
+def block(view: LoopView, *, now: float, width: int = COLUMNS) -> list[str]:
+    most = 3 * width  # what is longer is in the journal
     where = os.path.relpath(os.path.dirname(view.path), view.root)
     lines = [plain(_headline(view)), plain(f"  {view.layout} · {where} · {_owner(view)} · {_age(view, now)}")]
     if view.fault and view.outcome not in FINAL:
-        lines.append("  the tasks cannot be read: " + _short(view.fault, width))
+        lines.append("  the tasks cannot be read: " + _short(view.fault, most))
     if view.detail and view.detail != view.fault:
-        lines.append("  why: " + _short(view.detail, width))
+        lines.append("  why: " + _short(view.detail, most))
     if view.uncommitted and view.outcome != COMPLETE:
-        lines.append("  " + _short(f"{committed.told(view.uncommitted)} ({view.commit_fault})", width))
+        lines.append("  " + _short(f"{committed.told(view.uncommitted)} ({view.commit_fault})", most))
     if view.retrying:
-        lines.append("  now: " + _short(view.retrying, width))
-    lines += ["  asks: " + _short(f"{task.id}: {task.question}", width) for task in _asking(view)]
+        lines.append("  now: " + _short(view.retrying, most))
+    lines += ["  asks: " + _short(f"{task.id}: {task.question}", most) for task in _asking(view)]
     held = [task.id for task in view.tasks if task.held]
     if held and view.layout == FEATURES:
-        lines.append("  claimed, waits for your approval: " + _short(", ".join(held), width))
-    lines += ["  " + _short(text, width) for text in _used(view)]
+        lines.append("  claimed, waits for your approval: " + _short(", ".join(held), most))
+    lines += ["  " + _short(text, most) for text in _used(view)]
     if view.edited:
         lines.append(plain(f"  the list was changed: `ralphloop approve {view.name}` keeps that"))
     hint = how_to_go_on(view, now=now)
@@ -83,9 +99,13 @@ def _headline(view: LoopView) -> str:
     state = view.outcome if view.outcome and view.state == ENDED else view.state
     if view.outcome and view.state == PAUSED:
         state = f"{PAUSED} ({view.outcome})"
+    elif view.left_alone:
+        state = "nobody drives it"
     parts = [view.name, state, "iteration " + turns(view.iteration, view.max_iterations, "/")]
     parts.append(f"{view.done}/{view.total} done")
-    if view.next is not None:
+    if view.claimed is not None:  # which task is next shows when it is checked
+        parts.append("claimed " + view.claimed)
+    elif view.next is not None:
         parts.append("next " + view.next)
     return " · ".join(parts)
 
@@ -120,8 +140,8 @@ def _used(view: LoopView) -> list[str]:
     limits = {limit.name: limit for limit in view.limits}
     spent = view.spent
     if spent is not None and (spent.known or spent.missing or "tokens" in limits or "cost_usd" in limits):
-        time_used = [figure.told(limits["time_s"])] if "time_s" in limits else []
-        lines.append("used: " + ", ".join([*time_used, spent_told(spent, view.limits)]))
+        time_used = [figure.time_told(limits["time_s"], view.working_s)] if "time_s" in limits else []
+        lines.append("used: " + ", ".join([*time_used, spent_told(spent, view.limits, yet=view.live)]))
     return [*lines, context_told(view.context)] if view.context is not None else lines
 
 
@@ -136,7 +156,7 @@ def how_to_go_on(view: LoopView, *, now: float) -> str:
         return f"a {view.requested} was asked for; it holds at the next stop."
     if view.driver is not None:
         return _driven(view, now)
-    if view.supervised and view.live:
+    if view.left_alone:
         return f"nobody drives it any more: `ralphloop run {name}` goes on where it was."
     if view.is_orphaned(now):
         return f"no stop for {_span(now - view.seen_at)}; `ralphloop resume {name} --adopt`"
@@ -186,7 +206,7 @@ def _hint(view: LoopView, now: float) -> str:
         return f"log in with `claude /login`, or renew the key; then {again} goes on."
     if view.outcome == NEEDS_INPUT:
         then = again if view.supervised else "send the session any message"
-        first = "allow that" if view.detail.startswith(DENIED) else "`ralphloop answer ID TEXT`"
+        first = "allow that" if view.detail.startswith(DENIED) else f"`{_answer(view)}`"
         return f"{first}, then {then}."
     if view.outcome == AWAITING_APPROVAL:
         return "goes on by itself at the next stop after the approval."
@@ -205,6 +225,12 @@ def _hint(view: LoopView, now: float) -> str:
     if view.outcome == BUDGET and (spent_up := _spent_up(view)):
         return f"{again} with a higher {spent_up} goes on."
     return f"{_first(view)}{again} goes on."
+
+
+def _answer(view: LoopView) -> str:
+    """The command that answers the first question."""
+    asked = next((shell_word(task.id) for task in view.tasks if task.state == ASKED), "ID")
+    return f"ralphloop answer {asked} TEXT" + ("" if view.alone else f" --loop {view.name}")
 
 
 def _first(view: LoopView) -> str:
@@ -231,17 +257,22 @@ def _spent_up(view: LoopView) -> str:
 
 def task_table(view: LoopView, *, width: int, rows: int) -> list[str]:
     """Id, state, attempts and title of each task; of a long list the part around the next one."""
-    first, last = _window(view, max(rows, 8))
+    is_long = any(width_of(task.id) > ID_MAX for task in view.tasks)
+    first, last = _window(view, max(rows // 2 if is_long else rows, 8))
     shown = view.tasks[first:last]
-    ids = [_short(task.id, 24) for task in shown]
-    wide = max(len(text) for text in ids)
+    ids = [_short(task.id, width - 4) for task in shown]
+    wide = max((width_of(text) for text in ids if width_of(text) <= ID_MAX), default=0)
     states = max(len(task.state) for task in shown)
     lines = [f"  … {first} before"] if first else []
     for text, task in zip(ids, shown, strict=True):
         tries = str(task.attempts) if task.attempts else "-"
-        row = f"  {_sign(task)} {text:<{wide}}  {task.state:<{states}}  {tries:>2}  "
+        row = f"  {_sign(task)} {padded(text, wide)}"
+        if width_of(text) > ID_MAX:  # it is to be copied, so it is shown whole
+            lines.append(row)
+            row = " " * (4 + wide)
+        row += f"  {task.state:<{states}}  {tries:>2}  "
         title = "(added) " + task.title if task.added else task.title
-        lines.append(row + _short(title, max(20, width - len(row))))
+        lines.append(row + _short(title, max(20, width - width_of(row))))
     more = len(view.tasks) - last
     return [*lines, f"  … and {more} more"] if more else lines
 

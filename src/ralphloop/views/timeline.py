@@ -16,7 +16,8 @@ from ralphloop.views.clock import local
 from ralphloop.views.report import Report
 
 WIDTH, LEFT, RIGHT = 1000.0, 150.0, 980.0
-ROW, TOP, AXIS = 22.0, 8.0, 64.0
+ROW, TOP, AXIS = 22.0, 8.0, 40.0
+IDLE = 40  # rows of tasks that were never at hand
 FOLD, FOLDS = 26.0, 8  # the width of a rest that is folded, and how many are
 LABEL = 18  # characters of a task's id
 TICKS = 8
@@ -71,17 +72,27 @@ class Piece(NamedTuple):
 def svg(report: Report) -> str:
     """The picture, empty if there is nothing to draw."""
     rows = list(_rows(report))
-    if not rows:
+    spans = [span for row in rows for span in _spans(row)]
+    if not spans:
         return ""
-    pieces = _pieces([span for row in rows for span in _spans(row)])
+    rows, left = _without_idle(rows)
+    pieces = _pieces(spans)
     height = TOP + ROW * len(rows) + AXIS
-    told = f"Timeline of {len(rows)} tasks"
-    parts = [f'<svg viewBox="0 0 {WIDTH:.0f} {height:.0f}" role="img" aria-label="{told}">']
+    told = f"Timeline of {figure.count(len(rows), 'task')}"
+    parts = [
+        '<div class="wide">',
+        f'<svg viewBox="0 0 {WIDTH:.0f} {height:.0f}" role="img" aria-label="{told}">',
+    ]
     parts += _axis(pieces, TOP + ROW * len(rows))
     for number, row in enumerate(rows):
         parts += _drawn(row, pieces, TOP + ROW * number)
-    parts += _legend(height - 8)
-    return "\n".join([*parts, "</svg>"])
+    return "\n".join([*parts, "</svg>", "</div>", *_legend(left)])
+
+
+def _without_idle(rows: list[Row]) -> tuple[list[Row], int]:
+    """Of the tasks that were never at hand the first ones are enough; how many more there are."""
+    idle = [row for row in rows if not _spans(row)][IDLE:]
+    return [row for row in rows if row not in idle] if idle else rows, len(idle)
 
 
 def _rows(report: Report) -> Iterator[Row]:
@@ -92,8 +103,7 @@ def _rows(report: Report) -> Iterator[Row]:
     for name, mark in _marks(report):
         marks.setdefault(name, []).append(mark)
     for task in report.tasks:
-        if task.id in bars or task.id in marks:
-            yield Row(task.id, task.title, tuple(bars.get(task.id, ())), tuple(marks.get(task.id, ())))
+        yield Row(task.id, task.title, tuple(bars.get(task.id, ())), tuple(marks.get(task.id, ())))
 
 
 def _marks(report: Report) -> Iterator[tuple[str, Mark]]:
@@ -211,16 +221,17 @@ def _ticks(piece: Piece, step: int) -> list[float]:
     return [first + step * number for number in range(min(count, 4 * TICKS))] or [piece.begin]
 
 
-def _legend(y: float) -> list[str]:
-    return [
-        f'<rect class="bar" x="{LEFT:.0f}" y="{y - 9:.1f}" width="24" height="10" rx="2"/>',
-        f'<text x="{LEFT + 30:.0f}" y="{y:.1f}">at hand</text>',
-        _mark("proven", LEFT + 100, y - 4),
-        f'<text x="{LEFT + 112:.0f}" y="{y:.1f}">proven</text>',
-        _mark("refused", LEFT + 180, y - 4),
-        f'<text x="{LEFT + 192:.0f}" y="{y:.1f}">claim refused</text>',
-        _label(LEFT + 290, y, "local time; a dashed line is a rest that is cut short", "start"),
-    ]
+def _legend(left: int) -> Iterator[str]:
+    """Beside the picture, not in it: on a narrow screen the picture is moved, and this is not."""
+    yield '<p class="legend">'
+    bar = '<rect class="bar" x="1" y="3" width="22" height="10" rx="2"/>'
+    signs = {"at hand": bar, "proven": _mark("proven", 12, 8), "claim refused": _mark("refused", 12, 8)}
+    for told, sign in signs.items():
+        yield f'<span><svg viewBox="0 0 24 16" aria-hidden="true">{sign}</svg> {told}</span>'
+    yield "<span>local time; a dashed line is a rest that is cut short</span>"
+    if left:
+        yield f"<span>{figure.count(left, 'more task')} never at hand</span>"
+    yield "</p>"
 
 
 def escaped(value: str) -> str:

@@ -96,16 +96,16 @@ ENDS = [
     ("a spec completes in silence", {"work": look("1!", sequential=True), "loop": spec()},
      ENDED, COMPLETE, "", ""),
     ("asked", {"work": ASKED}, PAUSED, NEEDS_INPUT, "F1, F2",
-     ("ralphloop demo: needs you: F1, F2 (which one?). Answer with `ralphloop answer ID TEXT`, "
+     ("ralphloop demo: needs you: F1, F2 (which one?). Answer with `ralphloop answer F1 TEXT`, "
      "then send any message.")),
     ("a long question", {"work": ASKED_LONG}, PAUSED, NEEDS_INPUT, "F1",
-     (f"ralphloop demo: needs you: F1 ({LONG[:158].rstrip()} …). Answer with `ralphloop answer ID TEXT`, "
+     (f"ralphloop demo: needs you: F1 ({LONG[:158].rstrip()} …). Answer with `ralphloop answer F1 TEXT`, "
      "then send any message.")),
     ("a task for the person", {"work": HELD}, PAUSED, NEEDS_INPUT, "F1",
-     "ralphloop demo: needs you: F1 (a key). Answer with `ralphloop answer ID TEXT`, then send any message."),
+     "ralphloop demo: needs you: F1 (a key). Answer with `ralphloop answer F1 TEXT`, then send any message."),
     ("a question without words", {"work": look("F1", ledger=a_ledger(F1={"question": " \n"}))},
      PAUSED, NEEDS_INPUT, "F1",
-     "ralphloop demo: needs you: F1. Answer with `ralphloop answer ID TEXT`, then send any message."),
+     "ralphloop demo: needs you: F1. Answer with `ralphloop answer F1 TEXT`, then send any message."),
     ("circle", {"work": CIRCLE}, ENDED, FAILED,
      "F1 waits in a circle for F2; F2 waits in a circle for F1",
      "ralphloop demo: failed: F1 waits in a circle for F2; F2 waits in a circle for F1"),

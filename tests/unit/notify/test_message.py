@@ -76,7 +76,7 @@ def test_an_end_says_why_and_what_to_do() -> None:
 
 def test_a_question_is_in_the_message() -> None:
     told = said("needs_input", "", "Which service?", "Which port?")
-    assert "Q1: Which service? Q2: Which port? `ralphloop answer ID TEXT` answers." in told.body
+    assert "Q1: Which service? Q2: Which port? `ralphloop answer Q1 TEXT --loop shop` answers." in told.body
     assert told.facts["questions"] == [
         {"task": "Q1", "text": "Which service?"},
         {"task": "Q2", "text": "Which port?"},

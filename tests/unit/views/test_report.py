@@ -197,13 +197,13 @@ def test_evidence_that_nobody_recorded_is_named(damaged: LoopProject) -> None:
 def test_a_damaged_index_is_named(damaged: LoopProject, line: str) -> None:
     with damaged.kept("evidence.jsonl").open("a") as file:
         file.write(line + "\n")
-    assert told(damaged) == "1 lines of the evidence's index cannot be read"
+    assert told(damaged) == "1 line of the evidence's index cannot be read"
 
 
 def test_an_index_with_odd_values_is_named(damaged: LoopProject) -> None:
     index = damaged.kept("evidence.jsonl")
     index.write_text(json.dumps({**json.loads(index.read_text()), "tasks": 7, "duration_s": "long"}) + "\n")
-    assert "1 lines of the evidence's index cannot be read" in told(damaged)
+    assert "1 line of the evidence's index cannot be read" in told(damaged)
     assert "F1 counts as proven, but its evidence (0001-F1) is not in the index" in told(damaged)
 
 

@@ -109,11 +109,23 @@ def test_light_and_dark_have_their_colours(page: str) -> None:
 
 def test_each_task_has_its_row_with_bars_and_marks(page: str) -> None:
     picture = page[page.index("<svg") : page.index("</svg>")]
-    assert picture.count('<rect class="bar"') == 3 + 1  # two turns of one task, one of the next, the legend
-    assert picture.count('class="proven"') == 1 + 1
-    assert picture.count('class="refused"') == 1 + 1
+    assert picture.count('<rect class="bar"') == 3  # two turns of one task, one of the next
+    assert picture.count('class="proven"') == 1
+    assert picture.count('class="refused"') == 1
     assert re.search(r">\d\d:\d\d(:\d\d)?</text>", picture)
     assert "2026" in picture or time.strftime("%Y") in picture
+
+
+def test_the_legend_stands_below_the_picture_where_no_narrow_screen_cuts_it(page: str) -> None:
+    """What is wider than a phone is moved to and fro inside `.wide`; the legend is outside and wraps."""
+    wide, legend = page[page.index('<div class="wide">\n<svg') :].split("</div>", 1)
+    assert "claim refused" not in wide
+    legend = legend[: legend.index("</p>")]
+    assert legend.startswith('\n<p class="legend">')
+    assert re.findall(r"</svg> ([\w ]+)</span>", legend) == ["at hand", "proven", "claim refused"]
+    rule = re.search(r"\.legend \{([^}]*)\}", page)
+    assert rule is not None
+    assert "flex-wrap: wrap" in rule[1]
 
 
 def test_a_long_rest_is_folded() -> None:

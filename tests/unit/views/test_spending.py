@@ -142,7 +142,7 @@ def test_a_transcript_that_is_gone_is_named(sessions: Sessions) -> None:
     gone.unlink()
     spent = sessions.spent()
     assert (spent.known, spent.missing, by_task(spent)) == (True, (str(gone),), {"F1": 100})
-    assert "tokens unknown of 1 transcripts that are gone" in spent_told(spent)
+    assert "tokens unknown of 1 transcript no longer there" in spent_told(spent)
 
 
 def test_without_any_transcript_tokens_are_unknown(sessions: Sessions) -> None:
@@ -170,7 +170,7 @@ def test_limits_without_a_transcript_are_used_up_by_nobody_knows_how_much(sessio
     spent = sessions.spent()
     rows = spending.used(Limits(cost_usd=5.0), sessions.state, spent)
     assert rows[-1] == Used("cost_usd", None, 5.0)
-    assert spent_told(spent, rows) == "tokens unknown, unknown of $5.00"
+    assert spent_told(spent, rows) == "tokens unknown (limit $5.00)"
 
 
 @pytest.mark.parametrize(

@@ -109,7 +109,7 @@ def test_why_and_what_is_asked_are_shown() -> None:
     assert lines[2:] == [
         "  why: F2",
         "  asks: F2: Which one?",
-        "  `ralphloop answer ID TEXT`, then send the session any message.",
+        "  `ralphloop answer F2 TEXT`, then send the session any message.",
     ]
 
 

@@ -13,7 +13,7 @@ from ralphloop.agents import activity
 from ralphloop.agents.activity import ERROR, FAILED, LOOP, Activity
 from ralphloop.agents.transcript_place import transcript_of
 from ralphloop.agents.usage import Context, context_of
-from ralphloop.domain.model import RUNNING, WAITING, LoopState
+from ralphloop.domain.model import LoopState
 from ralphloop.domain.plain import plain
 from ralphloop.engine import under_way
 from ralphloop.engine.account import transcripts_of
@@ -27,6 +27,7 @@ from ralphloop.views.live.burndown import Burndown
 from ralphloop.views.live.follow import Tail
 from ralphloop.views.live.tally import Tally
 from ralphloop.views.snapshot import LoopView, view_of
+from ralphloop.views.spending import elapsed_s
 
 KEPT = 500  # activities
 # seconds between two looks at what costs more than a stat call
@@ -215,13 +216,12 @@ class Feed:
         """What there is to show at this moment; call `poll` before."""
         view = (self._view or view_of(self._loop))._replace(beat=self._beat)
         limits, total, state = self._loop.record.limits, self._tally.total, self._state
-        is_working = state.state in (RUNNING, WAITING)
         known = self._tally.known
         holder = self._holder
         return Frame(
             view=view,
             now=now,
-            elapsed_s=state.elapsed_s + (max(0.0, now - state.seen_at) if is_working else 0.0),
+            elapsed_s=elapsed_s(state, now),
             time_limit_s=limits.time_s,
             tokens=total.tokens if known else None,
             cost_usd=total.cost_usd if known else None,
@@ -234,7 +234,7 @@ class Feed:
             ),
             holder=holder,
             goes_on=view.live or holder is not None or view.waker is not None,
-            task=(state.current if holder else "") or view.next or "",
+            task=(state.current if holder else "") or view.claimed or view.next or "",
             session=self._session,
             model=(holder.model if holder else "") or (self._context.model if self._context else ""),
             activities=tuple(self._ring),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rich.text import Text
 
-from ralphloop.agents.activity import EDIT, ERROR, FAILED, HOOK, LOOP, PROMPT, TEXT, TOOL, Activity
+from ralphloop.agents.activity import EDIT, ERROR, FAILED, HOOK, LOOP, OURS, PROMPT, TEXT, TOOL, Activity
 from ralphloop.domain.model import COMPLETE, ENDED, OPEN, PAUSED, UNLIMITED
 from ralphloop.store import supervisor
 from ralphloop.views import figure
@@ -13,6 +13,7 @@ from ralphloop.views.live.clock import spell
 from ralphloop.views.live.feed import Frame
 from ralphloop.views.live.signs import UNICODE, Signs
 from ralphloop.views.snapshot import LoopView, TaskView
+from ralphloop.views.spending import NOT_YET, UNKNOWN
 from ralphloop.views.terminal import how_to_go_on, silence
 
 WIDE = 120  # from here on tasks and stream stand side by side
@@ -20,8 +21,8 @@ ROWS_MAX = 10  # of one activity
 BAR = 10
 ID_MAX = 16
 _STYLES = {
-    TEXT: "", TOOL: "cyan", EDIT: "cyan", FAILED: "red", ERROR: "bold red", HOOK: "magenta", LOOP: "green",
-    PROMPT: "bold",
+    TEXT: "", TOOL: "cyan", EDIT: "cyan", FAILED: "red", ERROR: "bold red", HOOK: "dim", LOOP: "green",
+    PROMPT: "dim",
 }  # fmt: skip
 _DIFF = {"- ": "red", "+ ": "green"}
 
@@ -178,6 +179,8 @@ class Screen:
         for place, line in enumerate(activity.lines):
             if activity.kind == EDIT and place:
                 parts.append((line, _DIFF.get(line[:2], "dim")))
+            elif activity.kind in OURS:
+                parts.append((line, style))  # cut: what the session does is worth more room
             else:
                 parts += [(part, style) for part in wrap(line, max(1, width - 2))]
         if len(parts) > ROWS_MAX:
@@ -211,7 +214,7 @@ def _time(frame: Frame) -> list[Piece]:
 
 def _spent(frame: Frame) -> list[Piece]:
     if frame.tokens is None:
-        return [("tokens unknown", "dim")]
+        return [(NOT_YET if frame.view.live else UNKNOWN, "dim")]
     of = f" of {figure.tokens(frame.token_limit)}" if frame.token_limit else ""
     told = f"{figure.tokens(frame.tokens)}{of} tokens"
     limit = f" of {figure.dollars(frame.cost_limit_usd)}" if frame.cost_limit_usd else ""
@@ -242,7 +245,10 @@ def _situation(frame: Frame) -> tuple[str, str]:
 
 
 def _streamed(frame: Frame) -> str:
-    return f"session {frame.session}" if frame.session else "session"
+    """What the stream is about: the task at hand says more than a session's id, which `status` has."""
+    number = f" {frame.holder.number}" if frame.holder and frame.holder.number else ""
+    title = next((task.title for task in frame.view.tasks if task.id == frame.task), "")
+    return f"session{number}" + (f": {frame.task} {' '.join(title.split())}" if frame.task else "")
 
 
 def _silence(frame: Frame) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -10,6 +11,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, TextIO
 
 from ralphloop.store.loop import LoopFiles
+from ralphloop.views.fold import COLUMNS
 from ralphloop.views.live.clock import clock
 from ralphloop.views.live.controls import Controls, Driver
 from ralphloop.views.live.feed import Feed, Frame
@@ -43,7 +45,7 @@ def show(
     if driver is None and not feed.frame(now()).goes_on:
         return OVER
     if lines or why_plain(out, env):
-        return _Shown(feed, now, driver=driver, keys=Keys(with_keys=False)).on_lines(out)
+        return _Shown(feed, now, driver=driver, keys=Keys(with_keys=False)).on_lines(out, _width(out, env))
     return _Shown(feed, now, driver=driver, keys=Keys()).on_screen(out, env)
 
 
@@ -54,12 +56,22 @@ def once(loop: LoopFiles, *, env: Mapping[str, str], out: TextIO | None = None, 
     feed.poll(now())
     frame = feed.frame(now())
     if lines or why_plain(out, env):
-        out.write("\n".join([*state_lines(frame, width=100, rows=40), ""]))
+        out.write("\n".join([*state_lines(frame, width=_width(out, env), rows=40), ""]))
         return
     painter, screen = canvas(out, env)
     width, height = painter.size()
     for row in screen.rows(frame, width, height - 1):
         out.write(painter.told(row) + "\n")
+
+
+def _width(out: TextIO, env: Mapping[str, str]) -> int:
+    """What a line may take: as much as the terminal has, and in a pipe what most terminals have."""
+    try:
+        found = os.get_terminal_size(out.fileno()).columns
+    except (OSError, ValueError):
+        found = 0
+    said = env.get("COLUMNS", "")
+    return max(COLUMNS, int(said) if said.isdecimal() else found)
 
 
 def why_plain(out: TextIO, env: Mapping[str, str]) -> str:
@@ -85,8 +97,8 @@ class _Shown:
         self._driver, self._keys = driver, keys
         self._controls = Controls(driver, has_keys=keys.has_keys)
 
-    def on_lines(self, out: TextIO) -> str:
-        told, notice = Lines(), ""
+    def on_lines(self, out: TextIO, width: int) -> str:
+        told, notice = Lines(width), ""
         with self._keys as keys, self._detaching():
             while True:
                 frame = self._feed.frame(self._now())

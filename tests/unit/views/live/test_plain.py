@@ -9,10 +9,10 @@ import pytest
 
 from ralphloop.agents.usage import Context
 from ralphloop.store.supervisor import Holder
-from ralphloop.views.live.plain import FIRST, Lines, state_lines
+from ralphloop.views.live.plain import FIRST, HANG, Lines, state_lines
 from unit.views.live.looked_at import T0, frame, said, view
 
-HEAD = "2027-01-15 08:02:00  now     shop · running · iteration 3/30 · 1/3 done · next F2"
+HEAD = "01-15 08:02:00  now     shop · running · iteration 3/30 · 1/3 done · next F2"
 
 
 @pytest.fixture(autouse=True)
@@ -28,14 +28,14 @@ def test_everything_is_told_once() -> None:
     lines = Lines()
     one, two = said("hello\nworld"), said("Edit a.py\n- x", "edit")
     assert lines.news(frame(activities=[one])) == [
-        "2027-01-15 08:00:00  says    hello",
-        "2027-01-15 08:00:00          world",
+        "01-15 08:00:00  says    hello",
+        "01-15 08:00:00          world",
         HEAD,
     ]
     assert lines.news(frame(activities=[one])) == []
     assert lines.news(frame(activities=[one, two])) == [
-        "2027-01-15 08:00:00  edits   Edit a.py",
-        "2027-01-15 08:00:00          - x",
+        "01-15 08:00:00  edits   Edit a.py",
+        "01-15 08:00:00          - x",
     ]
 
 
@@ -49,7 +49,7 @@ def test_a_changed_headline_is_told() -> None:
 def test_a_wait_is_told_once_and_not_every_second() -> None:
     lines, holder = Lines(), Holder(phase="resting", until=T0 + 600, why="rate limit")
     assert lines.news(frame(holder=holder))[-1] == (
-        "2027-01-15 08:02:00  waits   until 2027-01-15 08:10:00 (rate limit)"
+        "01-15 08:02:00  waits   until 2027-01-15 08:10:00 (rate limit)"
     )
     assert lines.news(frame(holder=holder, now=T0 + 130)) == []
     assert lines.news(frame(holder=Holder(phase="working"))) == []
@@ -58,8 +58,9 @@ def test_a_wait_is_told_once_and_not_every_second() -> None:
 
 def test_a_silent_supervisor_is_told_once() -> None:
     lines, seen = Lines(), view(driver=42, beat=T0 - 300)
-    (*_, told) = lines.news(frame(seen=seen, holder=Holder(pid=42)))
-    assert "silent  its supervisor is silent for 7 min: `kill -9 42`" in told
+    *_, first, last = lines.news(frame(seen=seen, holder=Holder(pid=42)))
+    assert first == "01-15 08:02:00  silent  its supervisor is silent for 7 min: `kill -9 42`, then"
+    assert last == " " * HANG + "`ralphloop run shop` goes on."
     assert lines.news(frame(seen=seen, holder=Holder(pid=42), now=T0 + 300)) == []
     lines.news(frame(seen=seen._replace(beat=T0 + 300), holder=Holder(pid=42), now=T0 + 301))
     assert lines.news(frame(seen=seen, holder=Holder(pid=42), now=T0 + 302))
@@ -91,6 +92,8 @@ def test_the_state_is_what_status_shows_and_the_last_lines() -> None:
     assert "  ☐ F2  open     2  Task 2" in told
     assert told[-2:] == [
         "  used: 2 min of 8 h 00 min, 1.2k tokens, $0.50",
-        "2027-01-15 08:00:00  says    hello",
+        "01-15 08:00:00  says    hello",
     ]
-    assert "tokens unknown" in state_lines(frame(tokens=None), width=80, rows=20)[-1]
+    assert "no tokens counted yet" in state_lines(frame(tokens=None), width=80, rows=20)[-1]
+    over = view(state="ended", outcome="limit")
+    assert "tokens unknown" in state_lines(frame(tokens=None, seen=over), width=80, rows=20)[-1]

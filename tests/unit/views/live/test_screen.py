@@ -66,7 +66,8 @@ def test_the_headline_tells_the_state_in_words(values: dict[str, Any], wanted: s
     [
         ({}, "time 2:00, 7:58:00 left · 1.2k tokens, $0.50"),
         ({"elapsed_s": 9 * 3600.0}, "time 9:00:00, 0:00 left"),
-        ({"tokens": None}, "tokens unknown"),
+        ({"tokens": None}, "no tokens counted yet"),
+        ({"tokens": None, "seen": view(state="ended", outcome="limit")}, "tokens unknown"),
         ({"cost_usd": None}, "1.2k tokens, dollars unknown"),
         ({"unpriced": True}, "1.2k tokens, $0.50 known"),
         ({"cost_limit_usd": 5.0, "token_limit": 2e6}, "1.2k of 2M tokens, $0.50 of $5.00"),
