@@ -117,7 +117,7 @@ def test_each_task_has_its_row_with_bars_and_marks(page: str) -> None:
 
 
 def test_the_legend_stands_below_the_picture_where_no_narrow_screen_cuts_it(page: str) -> None:
-    """What is wider than a phone is moved to and fro inside `.wide`; the legend is outside, and its parts wrap."""
+    """What is wider than a phone is moved to and fro inside `.wide`; the legend is outside, and wraps."""
     wide, legend = page[page.index('<div class="wide">\n<svg') :].split("</div>", 1)
     assert "claim refused" not in wide
     legend = legend[: legend.index("</p>")]
