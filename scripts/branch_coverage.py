@@ -111,7 +111,7 @@ class Copy:
         (site / "measured.pth").write_text(f"{self.root}/src\n{packages}\nimport sys; {self._line()}\n")
         command = self.python.with_name("ralphloop")
         command.write_text(
-            f"#!{self.python}\nimport sys; from ralphloop.cli.main import entry; sys.exit(entry())\n"
+            f"#!{self.python}\nimport sys; from ralphloop.entry import entry; sys.exit(entry())\n"
         )
         command.chmod(0o755)
         (self.root / ".cache").symlink_to(ROOT / ".cache")

@@ -28,6 +28,7 @@ KILLS = (
     "tests/unit/runner/test_left_behind.py",
     "tests/e2e/test_wake_in_client.py",
     "tests/e2e/test_loop_in_client.py",
+    "tests/e2e/test_interrupts.py",
 )
 FAULT_POINTS, FEWEST_POINTS, LOAD_MINUTES, FUZZ_S = 10_000, 100, 10.0, 3600
 

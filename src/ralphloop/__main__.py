@@ -7,6 +7,6 @@ if not __package__:
     _package.__path__ = [__file__.replace("\\", "/").rpartition("/")[0]]
     sys.modules["ralphloop"] = _package
 
-from ralphloop.cli.main import entry
+from ralphloop.entry import entry
 
 sys.exit(entry())

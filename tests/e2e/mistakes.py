@@ -244,7 +244,8 @@ ROWS: tuple[Mistake, ...] = (
     ),
     Mistake(
         "the supervisor was killed", PEOPLE, ("status", "shop"), setup=_killed, code=0,
-        what=("shop · nobody drives it",), why=("nobody drives it any more",), cure=("`ralphloop run shop` goes on",),
+        what=("shop · nobody drives it",), why=("nobody drives it any more",),
+        cure=("`ralphloop run shop` goes on",),
     ),
     Mistake(
         "Ctrl-C", PEOPLE, ("status", "shop"), setup=_interrupted, code=0,

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from e2e.cli_project import OTHER, SESSION, WIDE, Project
+from security.life import CLIENT
 
 AGENTS = ["CLAUDECODE", "AI_AGENT", "CODEX_SANDBOX", "GEMINI_CLI", "COPILOT_CLI", "QWEN_CODE"]
 
@@ -364,6 +365,34 @@ def test_a_busy_loop_is_an_expected_error(project: Project) -> None:
     project.begin()
     with busy(project):
         assert "is busy with a stop; try again" in project.refused("done", "F1")
+
+
+def test_an_answer_says_who_is_at_work_and_what_goes_on(project: Project) -> None:
+    project.begin(tasks=2)
+    project.fine("ask", "F1", "Which?")
+    assert project.fine("answer", "F1", "That") == "F1 is answered. The agent gets it with the task.\n"
+    project.fine("ask", "F1", "Which?")
+    project.fine("ask", "F2", "Which?")
+    project.stop()
+    assert project.fine("answer", "F1", "That") == (
+        "F1 is answered. F2 waits for an answer, too. Nobody is at work on shop now: "
+        "send its session any message.\n"
+    )
+    project.fine("resume")
+    project.fine("pause")
+    told = project.fine("answer", "F2", "This")
+    assert told == "F2 is answered. shop rests (interrupted): `ralphloop resume shop` goes on.\n"
+
+
+def test_after_an_answer_a_loop_that_nobody_drives_says_how_it_goes_on(project: Project) -> None:
+    project.program("claude", CLIENT)
+    listed = [{"id": "F1", "description": "Pay", "needs_human": "Which service?", "passes": False}]
+    project.write(".ralph/loops/shop/feature_list.json", json.dumps(listed))
+    done = project.run("run", "shop", "--plain")
+    assert "shop · paused (needs_input) · " in done.out
+    assert "`ralphloop answer F1 TEXT`, then `ralphloop run shop`." in done.out
+    told = project.fine("answer", "F1", "The one that we have")
+    assert told == "F1 is answered. Nobody drives shop now: `ralphloop run shop` goes on.\n"
 
 
 def test_a_question_lets_the_loop_go_on_with_the_others(project: Project) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from e2e.cli_project import OTHER, SESSION, WIDE, Project
+from ralphloop.store.loop import iso
 
 LOOP = {
     "id": str,
@@ -217,3 +218,62 @@ def test_a_thousand_loops_that_ended_do_not_keep_status_waiting(project: Project
     begun = time.monotonic()
     assert project.fine("status", "--ended").count("shop · cancelled") == 1001
     assert few_s < (time.monotonic() - begun) / 2
+
+
+def test_one_task_is_no_tasks(project: Project) -> None:
+    project.new("one", tasks=1)
+    project.new("two", tasks=2)
+    assert project.fine("plan", "--show", "one").startswith("one: 1 task in ")
+    assert project.fine("plan", "--show", "two").startswith("two: 2 tasks in ")
+
+
+def test_who_is_asked_is_told_which_task_of_which_loop(project: Project) -> None:
+    project.begin("one", tasks=1)
+    project.fine("ask", "F1", "Which?")
+    answer = project.stop()
+    assert answer is not None
+    assert "ralphloop answer F1 TEXT`, then send any message." in answer["systemMessage"]
+    assert "`ralphloop answer F1 TEXT`, then send the session any message." in project.fine("status")
+    project.begin("two", session=OTHER)
+    assert "`ralphloop answer F1 TEXT --loop one`, then send the session" in project.fine("status", env=WIDE)
+    loops = json.loads(project.fine("status", "--json"))["loops"]
+    assert [loop["alone"] for loop in loops] == [False, False]
+
+
+def test_the_running_time_moves_within_a_turn_and_is_the_same_everywhere(project: Project) -> None:
+    project.begin("shop", "--max-cost", "5")
+    shift(project, seen_at=-600.0, started_at=-600.0)
+    assert "  used: 10 min of 8 h 00 min, " in project.fine("status")
+    assert "  running time        10 min of 8 h 00 min\n" in project.fine("limit")
+    assert "| running time of the last window | 10 min | 8 h 00 min | 2 % |" in project.run("report").out
+    assert project.status()["limits"]["time_s"]["used"] >= 600
+
+
+def test_after_a_go_on_the_time_in_all_is_told_beside_the_windows(project: Project) -> None:
+    project.begin("shop", "--max-cost", "5")
+    age_journal(project, seconds=1200)
+    project.fine("pause")
+    project.stop()
+    project.fine("resume")
+    told, limits, report = project.fine("status"), project.fine("limit"), project.run("report").out
+    for said in (told, limits):
+        assert re.search(r"(under 1|\d) s of 8 h 00 min \(20 min in all\)", said), said
+    assert ", 20 min of it under way" in report
+    assert round(project.status()["working_s"] / 60) == 20
+
+
+def shift(project: Project, **seconds: float) -> None:
+    """Move moments of the loop's state, in both places."""
+    for file in [*project.root.rglob("loop.json"), *project.home.rglob("loop.json")]:
+        state = json.loads(file.read_text(encoding="utf-8"))
+        moved = {name: state[name] + by for name, by in seconds.items()}
+        file.write_text(json.dumps({**state, **moved}), encoding="utf-8")
+
+
+def age_journal(project: Project, *, seconds: float) -> None:
+    """As if the loop had begun so much earlier."""
+    shift(project, started_at=-seconds, seen_at=-seconds)
+    (file,) = project.root.rglob("journal.jsonl")
+    entries = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+    begun = iso(time.time() - seconds)
+    file.write_text("".join(json.dumps({**entry, "at": begun}) + "\n" for entry in entries), encoding="utf-8")

@@ -96,18 +96,22 @@ def block(view: LoopView, *, now: float, width: int = COLUMNS) -> list[str]:
 
 
 def _headline(view: LoopView) -> str:
-    state = view.outcome if view.outcome and view.state == ENDED else view.state
-    if view.outcome and view.state == PAUSED:
-        state = f"{PAUSED} ({view.outcome})"
-    elif view.left_alone:
-        state = "nobody drives it"
-    parts = [view.name, state, "iteration " + turns(view.iteration, view.max_iterations, "/")]
+    parts = [view.name, state_told(view), "iteration " + turns(view.iteration, view.max_iterations, "/")]
     parts.append(f"{view.done}/{view.total} done")
     if view.claimed is not None:  # which task is next shows when it is checked
         parts.append("claimed " + view.claimed)
     elif view.next is not None:
         parts.append("next " + view.next)
     return " · ".join(parts)
+
+
+def state_told(view: LoopView) -> str:
+    """Its state in a word or two, or what it came to."""
+    if view.left_alone:
+        return "nobody drives it"
+    if view.state == ENDED:
+        return view.outcome or ENDED
+    return f"{PAUSED} ({view.outcome})" if view.state == PAUSED and view.outcome else view.state
 
 
 def _owner(view: LoopView) -> str:

@@ -116,6 +116,19 @@ def test_each_task_has_its_row_with_bars_and_marks(page: str) -> None:
     assert "2026" in picture or time.strftime("%Y") in picture
 
 
+def test_a_task_that_was_never_at_hand_has_its_row_too(made: Report) -> None:
+    idle = [
+        made.tasks[1]._replace(id=f"idle-{number}", title="", checks=(), refused=()) for number in range(60)
+    ]
+    picture = timeline.svg(made._replace(tasks=(*made.tasks, *idle)))
+    assert re.findall(r">(idle-\d+)<title>", picture) == [f"idle-{number}" for number in range(timeline.IDLE)]
+    assert "<span>20 more tasks never at hand</span>" in picture
+    one = timeline.svg(made._replace(tasks=made.tasks[:1]))
+    assert 'aria-label="Timeline of 1 task"' in one
+    assert "never at hand" not in one
+    assert timeline.svg(made._replace(stretches=(), entries=(), refused=())) == ""
+
+
 def test_the_legend_stands_below_the_picture_where_no_narrow_screen_cuts_it(page: str) -> None:
     """What is wider than a phone is moved to and fro inside `.wide`; the legend is outside and wraps."""
     wide, legend = page[page.index('<div class="wide">\n<svg') :].split("</div>", 1)

@@ -6,7 +6,10 @@ from typing import Any
 
 from ralphloop.domain.model import LOGIN
 from ralphloop.views import terminal
+from ralphloop.views.figure import Used
+from ralphloop.views.fold import width_of
 from ralphloop.views.snapshot import LoopView, TaskView, in_order
+from ralphloop.views.spending import Share, Spending
 from unit.domain.cases import each
 
 NOW = 1_800_000_000.0
@@ -111,6 +114,57 @@ def test_why_and_what_is_asked_are_shown() -> None:
         "  asks: F2: Which one?",
         "  `ralphloop answer F2 TEXT`, then send the session any message.",
     ]
+
+
+def test_where_several_loops_are_under_way_the_answer_names_its_own() -> None:
+    asking = {"state": "paused", "outcome": "needs_input", "tasks": (task(2, "asked", id="a task"),)}
+    assert block(**asking, alone=False)[-1] == (
+        "  `ralphloop answer 'a task' TEXT --loop shop`, then send the session any message."
+    )
+    assert (
+        "`ralphloop answer 'a task' TEXT`, then `ralphloop run shop`." in block(**asking, supervised=True)[-1]
+    )
+
+
+def test_a_loop_that_nobody_drives_is_not_called_running() -> None:
+    lines = block(supervised=True)
+    assert lines[0].startswith("shop · nobody drives it · iteration 3/30 · ")
+    assert lines[-1] == "  nobody drives it any more: `ralphloop run shop` goes on where it was."
+    assert block(supervised=True, driver=42)[0].startswith("shop · running · ")
+    assert block(supervised=True, state="paused", outcome="limit")[0].startswith("shop · paused (limit) · ")
+
+
+def test_while_a_claim_is_checked_no_other_task_is_said_to_be_next() -> None:
+    """It may be refused: then it is next again."""
+    claimed = (task(1, "proven"), task(2, "claimed"), task(3))
+    assert block(next="F3", tasks=claimed)[0] == "shop · running · iteration 3/30 · 1/3 done · claimed F2"
+    waits = (task(1, "proven"), task(2, "claimed", held=True), task(3))
+    assert block(next="F3", tasks=waits)[0].endswith(" · next F3")
+
+
+def test_the_time_that_was_used_in_all_is_said_where_the_loop_rested_in_between() -> None:
+    limits = (Used("time_s", 4.0, 8 * HOUR), Used("tokens", None, 1000.0))
+    used = {"limits": limits, "spent": spent_nothing()}
+    assert "  used: 4 s of 8 h 00 min (12 min in all), no tokens counted yet (limit 1k tokens)" in block(
+        **used, working_s=720.0
+    )
+    assert "  used: 4 s of 8 h 00 min, no tokens counted yet (limit 1k tokens)" in block(
+        **used, working_s=4.2
+    )
+
+
+def spent_nothing() -> Spending:
+    return Spending(Share(), {}, {}, (), (), False, "2026-01-01")
+
+
+def test_an_id_that_is_too_long_to_stand_beside_its_title_has_a_row_of_its_own() -> None:
+    long = "an-id-that-somebody-wants-to-copy-as-a-whole"
+    tasks = (task(1, id=long, title="語" * 50), task(2))
+    rows = terminal.task_table(view(tasks=tasks), width=80, rows=20)
+    assert rows[0] == f"  ☐ {long}"
+    assert rows[1].startswith("        open   -  語語")
+    assert width_of(rows[1]) <= 80
+    assert rows[2] == "  ☐ F2  open   -  Task 2"
 
 
 def test_tasks_that_cannot_be_read_are_said_once() -> None:

@@ -5,16 +5,16 @@ from __future__ import annotations
 from rich.text import Text
 
 from ralphloop.agents.activity import EDIT, ERROR, FAILED, HOOK, LOOP, OURS, PROMPT, TEXT, TOOL, Activity
-from ralphloop.domain.model import COMPLETE, ENDED, OPEN, PAUSED, UNLIMITED
+from ralphloop.domain.model import COMPLETE, OPEN, UNLIMITED
 from ralphloop.store import supervisor
 from ralphloop.views import figure
 from ralphloop.views.live.cells import Piece, beside, cut, flow, pad, row, width_of, wrap
 from ralphloop.views.live.clock import spell
 from ralphloop.views.live.feed import Frame
 from ralphloop.views.live.signs import UNICODE, Signs
-from ralphloop.views.snapshot import LoopView, TaskView
+from ralphloop.views.snapshot import TaskView
 from ralphloop.views.spending import NOT_YET, UNKNOWN
-from ralphloop.views.terminal import how_to_go_on, silence
+from ralphloop.views.terminal import how_to_go_on, silence, state_told
 
 WIDE = 120  # from here on tasks and stream stand side by side
 ROWS_MAX = 10  # of one activity
@@ -52,7 +52,7 @@ class Screen:
         most = "" if view.max_iterations >= UNLIMITED else f"/{view.max_iterations}"
         parts: list[Piece] = [
             (cut(view.name, max(8, width // 3), more=self._signs.more), "bold"),
-            (_state(view), _state_style(frame)),
+            (state_told(view), _state_style(frame)),
             (f"iteration {view.iteration}{most}", ""),
             (f"{view.done}/{view.total} done", ""),
         ]
@@ -195,14 +195,8 @@ class Screen:
         return [situation, row([(f" {keys} ", "reverse")], width, more=more)] if keys else [situation]
 
 
-def _state(view: LoopView) -> str:
-    if view.state == ENDED:
-        return view.outcome or ENDED
-    return f"{PAUSED} ({view.outcome})" if view.state == PAUSED and view.outcome else view.state
-
-
 def _state_style(frame: Frame) -> str:
-    if frame.view.live:
+    if frame.view.live and not frame.view.left_alone:
         return "green"
     return "bold green" if frame.view.outcome == COMPLETE else "bold yellow"
 

@@ -6,11 +6,12 @@ import time
 from collections.abc import Iterator
 
 import pytest
+from rich.cells import cell_len
 
 from ralphloop.agents.usage import Context
 from ralphloop.store.supervisor import Holder
-from ralphloop.views.live.plain import FIRST, HANG, Lines, state_lines
-from unit.views.live.looked_at import T0, frame, said, view
+from ralphloop.views.live.plain import FIRST, HANG, WORDS, Lines, state_lines
+from unit.views.live.looked_at import T0, frame, said, task, view
 
 HEAD = "01-15 08:02:00  now     shop · running · iteration 3/30 · 1/3 done · next F2"
 
@@ -97,3 +98,24 @@ def test_the_state_is_what_status_shows_and_the_last_lines() -> None:
     assert "no tokens counted yet" in state_lines(frame(tokens=None), width=80, rows=20)[-1]
     over = view(state="ended", outcome="limit")
     assert "tokens unknown" in state_lines(frame(tokens=None, seen=over), width=80, rows=20)[-1]
+
+
+def test_no_line_is_wider_than_the_screen() -> None:
+    activities = [said("word " * 60, kind) for kind in WORDS] + [said("語" * 90), said("x" * 200)]
+    shown = frame(
+        activities=activities, seen=view(name="n" * 60, next="i" * 60), holder=Holder(phase="resting")
+    )
+    for width in (80, 120):
+        told = [*Lines(width).news(shown), *state_lines(shown, width=width, rows=20)]
+        assert max(map(cell_len, told)) <= width
+        assert max(map(cell_len, told)) > width - 10
+    assert sum(" prompt  word" in line for line in Lines().news(shown)) == 1
+
+
+def test_a_refused_claim_lets_no_other_task_be_next_for_a_moment() -> None:
+    lines = Lines()
+    tasks = (task(1, "claimed"), task(2))
+    heads = [lines.news(frame(seen=view(next="F1", tasks=(task(1), task(2))), activities=[]))]
+    heads += [lines.news(frame(seen=view(next="F2", tasks=tasks), activities=[]))]
+    heads += [lines.news(frame(seen=view(next="F1", tasks=(task(1, attempts=1), task(2))), activities=[]))]
+    assert [head[-1].rpartition(" · ")[2] for head in heads] == ["next F1", "claimed F1", "next F1"]

@@ -190,3 +190,23 @@ def test_a_silent_supervisor_is_what_stands_at_the_bottom() -> None:
     for phase in ("working", "resting", "checking"):
         shown = drawn(frame(seen=seen, holder=Holder(pid=42, phase=phase)), 120)
         assert shown[-1].startswith("its supervisor is silent for 7 min: `kill -9 42`"), phase
+
+
+def test_what_we_send_the_session_takes_one_dim_row() -> None:
+    long = "Work through the list until every task of it is proven. " * 6
+    for kind in ("prompt", "hook"):
+        rows = Screen().rows(frame(activities=[said(long, kind), said("I do.")]), 80, 24)
+        (row,) = [row for row in rows if "Work through" in row.plain]
+        assert row.plain.rstrip().endswith("…")
+        assert {str(span.style) for span in row.spans} == {"dim"}
+        assert sum("list until every" in row.plain for row in rows) == 1
+
+
+def test_a_loop_that_nobody_drives_is_not_called_running() -> None:
+    assert drawn(frame(seen=view(supervised=True, driver=None)))[0].startswith("shop · nobody drives it · ")
+
+
+def test_the_stream_is_headed_by_the_task_and_not_by_a_sessions_id() -> None:
+    rows = drawn(frame(holder=Holder(number=3, phase="working"), session="6c1f", task="F2"))
+    assert [row for row in rows if row.startswith("─ session 3: F2 Task 2 ─")]
+    assert not [row for row in rows if "6c1f" in row]
