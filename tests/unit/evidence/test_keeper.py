@@ -113,7 +113,8 @@ def test_processes_are_found_with_and_without_proc() -> None:
             found = [pid for pid, parent in keeper._processes() if parent == os.getpid()]
         finally:
             child.kill()
-    assert listed == found == [child.pid]
+    assert sorted(listed) == sorted(found)  # the tests' own servers may be among them
+    assert child.pid in found
 
 
 @on_linux

@@ -15,11 +15,16 @@ NOTICE = "the login was refused: 401 no key; the client tries again (1 of 10)"
 
 
 def retry(age_s: float = 1.0) -> dict[str, Any]:
+    """So old when it is written: the tests may run minutes after they were collected."""
     error = {"status": 401, "formatted": "401 no key"}
     return {
         "type": "system", "subtype": "api_error", "error": error, "retryAttempt": 1, "maxRetries": 10,
-        "timestamp": iso(time.time() - age_s),
+        "age_s": age_s,
     }  # fmt: skip
+
+
+def dated(entry: dict[str, Any]) -> dict[str, Any]:
+    return {**entry, "timestamp": iso(time.time() - entry["age_s"])} if "age_s" in entry else entry
 
 
 SAID = {"type": "assistant", "message": {"content": [{"type": "text", "text": "api_error"}]}}
@@ -43,7 +48,7 @@ def test_a_retry_is_told_until_something_follows_it(
     tmp_path: Path, entries: list[dict[str, Any]], told: str
 ) -> None:
     path = tmp_path / "session.jsonl"
-    path.write_text("".join(json.dumps(entry) + "\n" for entry in entries))
+    path.write_text("".join(json.dumps(dated(entry)) + "\n" for entry in entries))
     assert retrying.now(str(path)) == told
 
 
