@@ -205,7 +205,7 @@ ROWS: tuple[Mistake, ...] = (
     Mistake(
         "the work tree is dirty", PEOPLE, ("run", "shop", "--commit"), setup=_dirty,
         what=("the work tree is not clean",), why=("notes.txt (untracked)",),
-        cure=("Commit, stash or ignore",),
+        cure=("commit, stash (`git stash -u`) or ignore",),
     ),
     Mistake(
         "commits without git", PEOPLE, ("run", "shop", "--commit", "--yes"), files=SHOP, setup=_without_git,
@@ -213,7 +213,8 @@ ROWS: tuple[Mistake, ...] = (
     ),
     Mistake(
         "nobody can be asked for the approval", PEOPLE, ("run", "shop"), files=SHOP, setup=_client,
-        what=("nothing is approved and nothing started",), why=("would run 1 command here", "$ true"),
+        what=("nothing is approved and nothing started",),
+        why=("would run 1 command here", "$ true", "A terminal is asked"),
         cure=("`ralphloop run shop --yes` approves", "`--unapproved`"),
     ),
     Mistake(
@@ -229,7 +230,8 @@ ROWS: tuple[Mistake, ...] = (
     Mistake(
         "a limit is raised while it runs", PEOPLE, ("limit", "shop", "--max-iterations", "40"),
         setup=_begun, code=0,
-        what=("iterations", "1 of 40"), why=("(before: 15)",), cure=("hold from its next stop on",),
+        what=("iterations", "1 of 40"), why=("(before: 15)",),
+        cure=("from the end of the agent's present turn on",),
     ),
     Mistake(
         "left alone in the background", PEOPLE, ("run", "shop", "--yes", "--detach"), files=SHOP,
@@ -272,7 +274,7 @@ ROWS: tuple[Mistake, ...] = (
     ),
     Mistake(
         "a run after cancel", PEOPLE, ("run", "shop", "--detach"), setup=_cancelled, code=0,
-        what=("shop runs in the background",), why=("Loop features-shop-", "0/3 done"),
+        what=("shop runs in the background",), why=("before it was cancelled; this is a new one", "0/3 done"),
         cure=("`ralphloop watch shop` shows it",),
     ),
     Mistake(
@@ -299,12 +301,12 @@ ROWS: tuple[Mistake, ...] = (
     ),
     Mistake(
         "a list is edited while it runs", PEOPLE, ("approve", "--show"), setup=_edited, code=0,
-        what=("criteria differ from the pinned ones",), why=('+ "description": "Pay by card"',),
+        what=("list differs from what was pinned",), why=('+ "description": "Pay by card"',),
         cure=("`ralphloop approve shop` allows it",),
     ),
     Mistake(
         "a time that is none", PEOPLE, ("run", "shop", "--max-time", "abc"), code=2,
-        what=("--max-time: 'abc'",), why=("is not a time like 90m, 4h",), cure=("`--max-time 4h`",),
+        what=("--max-time: 'abc'",), why=("is not a time above zero",), cure=("`--max-time 4h`",),
     ),
     Mistake(
         "no dollars", PEOPLE, ("run", "shop", "--max-cost", "0"), code=2,
@@ -370,7 +372,7 @@ ROWS: tuple[Mistake, ...] = (
     ),
     Mistake(
         "no time at all", OWN, ("limit", "--max-time", "0"), setup=_begun, code=2,
-        what=("--max-time: '0'",), why=("is not a time like",), cure=("`--max-time 4h`",),
+        what=("--max-time: '0'",), why=("is not a time above zero like",), cure=("`--max-time 4h`",),
     ),
     Mistake(
         "an unknown setting", OWN, ("run", "shop"), setup=_client,
@@ -385,7 +387,7 @@ ROWS: tuple[Mistake, ...] = (
     Mistake(
         "a branch with a space", OWN, ("run", "shop", "--commit", "--branch", "my branch"), setup=_author,
         what=("'my branch'",), why=("is no name for a branch",),
-        cure=("choose another one, such as `my-branch`",),
+        cure=("choose another, such as `my-branch`",),
     ),
     Mistake(
         "evidence of a task without a check", OWN, ("evidence", "F2"), setup=_proven,
@@ -393,7 +395,7 @@ ROWS: tuple[Mistake, ...] = (
     ),
     Mistake(
         "no end of turns", OWN, ("run", "shop", "--max-iterations", "0", "--yes"), files=SHOP, setup=_client,
-        what=("--max-iterations 0",), why=("is a loop without an end of turns",), cure=("add --i-know",),
+        what=("--max-iterations 0",), why=("may cost without end",), cure=("add --i-know",),
     ),
     Mistake(
         "a plan for nothing", OWN, ("plan",),

@@ -51,7 +51,7 @@ def test_the_persons_own_edit_is_shown_adopted_and_stays(running: Project) -> No
     with Asked(running, "approve") as asked:
         code, said = asked.answer("y\n", "Approve? [y/N] ")
     assert code == 0
-    assert "The criteria differ from the pinned ones:\n--- pinned\n+++ " in said
+    assert "The list differs from what was pinned at the start:\n--- pinned\n+++ " in said
     assert '-      "description": "Do F1",\n+      "description": "Do F1 better",\n' in said
     assert f"  $ {leaving(running)}\n" in said
     assert "Approved. shop goes on" in said

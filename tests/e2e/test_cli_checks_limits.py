@@ -99,7 +99,7 @@ def test_a_bad_limit_starts_nothing(project: Project) -> None:
     before = project.digest()
     done = project.run("start", "shop", "--max-time", "soon")
     assert (done.code, done.out) == (2, "")
-    assert "'soon' is not a time like 90m, 4h or 1h30m" in done.err
+    assert "'soon' is not a time above zero like 90m, 4h or 1h30m" in done.err
     assert project.digest() == before
 
 

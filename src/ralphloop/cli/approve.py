@@ -43,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
         _show(change)
     if change.is_any and args.show and not args.json:
         allows = f"`ralphloop approve {change.name}` allows it"
-        tell(f"This is only shown. {allows}; until then it does not count, and your changes may be put back.")
+        tell(f"This is only shown. {allows}; until then it does not count, and a stop may put the list back.")
     if not change.is_any or args.show:
         return show(change.result(approved=False), as_json=args.json)
     if args.yes or (not args.json and can_ask() and ask("Approve? [y/N] ")):

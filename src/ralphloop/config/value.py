@@ -35,7 +35,7 @@ def turns(text: str) -> int:
 def seconds(text: str) -> float:
     found = _TIME.fullmatch(text.strip().lower()) if text.strip() else None
     if found is None:
-        raise ValueError(f"{text[:40]!r} is not a time like 90m, 4h or 1h30m")
+        raise ValueError(f"{text[:40]!r} is not a time above zero like 90m, 4h or 1h30m")
     hours, minutes, rest = (float(part or 0) for part in found.groups())
     total = hours * 3600 + minutes * 60 + rest
     if not 1 <= total < 1e8:

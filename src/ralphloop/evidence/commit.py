@@ -89,7 +89,8 @@ def _must_be_clean(place: Worktree, root: str, lists: Iterable[str]) -> None:
         more = f" and {len(rows) - SHOWN} more" if len(rows) > SHOWN else ""
         told = ", ".join(rows[:SHOWN]) + more
         raise errors.CommitError(
-            f"the work tree is not clean: {told}. Commit, stash or ignore these files first."
+            f"the work tree is not clean: {told}. The agent's commits would mix with that: commit, stash "
+            "(`git stash -u`) or ignore these files first."
         )
 
 
@@ -118,8 +119,8 @@ def _must_be_free(place: Worktree, branch: str) -> None:
     git = place.git
     if branch[:1] == "-" or branch == "HEAD" or git.ask("check-ref-format", HEADS + branch) is None:
         like = re.sub(r"[^\w/]+", "-", line(branch, 60)).strip("-/") or "overnight"
-        told = f"{line(branch, 60)!r} is no name for a branch, as git has them: choose another one"
-        raise errors.CommitError(f"{told}, such as `{like}`.")
+        told = f"{line(branch, 60)!r} is no name for a branch: git allows no blank and few signs in one"
+        raise errors.CommitError(f"{told}; choose another, such as `{like}`.")
     if place.branch != branch and place.end_of(branch):
         taken = git.ask("for-each-ref", "--format=%(worktreepath)", HEADS + branch)
         if taken:

@@ -35,7 +35,10 @@ def checked(limits: Mapping[str, float], *, endless: bool) -> dict[str, float]:
             kind = "a whole number" if name in COUNTS else "a finite number"
             raise UserError(f"the limit {name} must be {kind} above 0, not {most!r:.40}.")
     if limits.get("iterations", 0) >= UNLIMITED and not endless:
-        raise UserError("--max-iterations 0 is a loop without an end of turns; add --i-know if you mean it.")
+        raise UserError(
+            "--max-iterations 0 is a loop without an end of turns, which may cost without end: "
+            "give a number such as 30, or add --i-know if you mean it."
+        )
     return dict(limits)
 
 

@@ -111,7 +111,7 @@ def _next(loop: LoopFiles, state: LoopState, used: Iterable[Used]) -> str:
         return f"{name} is {state.state}; " + (
             f"it ends at its next stop: {names} used up."
             if names
-            else "the limits hold from its next stop on."
+            else "the limits hold from the end of the agent's present turn on."
         )
     verb = "resume" if loop.record.supervision is None else "run"
     rests = "has ended" if state.state == ENDED else "is paused"

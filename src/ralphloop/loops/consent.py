@@ -57,7 +57,7 @@ class Change(NamedTuple):
         """What the person looks at before they allow it."""
         if not self.is_any:
             return [f"Nothing in {self.name} waits for your approval."]
-        lines = ["The criteria differ from the pinned ones:", *self.diff, ""] if self.diff else []
+        lines = ["The list differs from what was pinned at the start:", *self.diff, ""] if self.diff else []
         if self.protected:
             touched = (f"  {entry.path} ({entry.what})" for entry in self.protected)
             lines += ["Protected files differ:", *touched, ""]
@@ -159,8 +159,8 @@ def _refusal(commands: Sequence[str], *, layout: str, env: Mapping[str, str], ag
             f"`ralphloop approve` in a terminal of their own; then `{again}`, or now with --unapproved."
         )
     return (
-        f"nothing is approved and nothing started. `{again} --yes` approves these commands without asking, "
-        "`--unapproved` starts and runs none of them."
+        f"nothing is approved and nothing started. A terminal is asked; `{again} --yes` approves these "
+        "commands without asking, `--unapproved` starts and runs none of them."
     )
 
 

@@ -82,10 +82,9 @@ def _nameless(listed: TaskList) -> Iterator[str]:
 def _only_text(listed: TaskList) -> Iterator[str]:
     """Lines that look like a check and are none."""
     for task in listed.tasks:
-        cure = IN_BOXES if task.body else IN_FEATURES
         for said in _odd_lines(task):
-            why = "only Verify: and one command in backticks is"
-            yield f'"{shown(said)}" in {shown(task.id)} is text and no check: {why}. Write {cure}'
+            told = "is text and no check: only Verify: and one command in backticks is"
+            yield f'"{shown(said)}" in {shown(task.id)} {told}'
 
 
 def _odd_lines(task: Task) -> Iterator[str]:

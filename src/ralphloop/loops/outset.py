@@ -124,7 +124,7 @@ def ready(
     before, limits = terms.of_loop_before(
         place, source, limits=limits, configured=allowance.configured(settings)
     )
-    checks += terms.uncapped(place, source, limits)
+    checks += terms.since_last(place, source, limits)
     return Ready(session, checks, limits, before, settings.get("continue_with"))
 
 
@@ -245,7 +245,7 @@ def _binding(record: Record, state: LoopState, *, cwd: str) -> str:
     if state.owner:
         return f"It belongs to session {state.owner}."
     prompt = record.paths.get("prompt", "")
-    binds = "It binds to the next session started here, whatever that is asked"
+    binds = "It binds to the next session started here"
     if prompt and os.path.exists(prompt):
         return f"{binds}, or to the one that gets the text of {os.path.relpath(prompt, cwd)}."
     return binds + "."

@@ -6,7 +6,7 @@ import os
 
 from ralphloop.agents.presence import agent_in
 from ralphloop.domain.limits import iteration_limit
-from ralphloop.domain.model import BUDGET, COMPLETE, FEATURES, Limits, TaskList
+from ralphloop.domain.model import BUDGET, CANCELLED, COMPLETE, FEATURES, Limits, TaskList
 from ralphloop.errors import UserError
 from ralphloop.evidence import globs
 from ralphloop.loops import allowance
@@ -44,10 +44,13 @@ def of_loop_before(
     return before, {**kept, **limits}
 
 
-def uncapped(place: Place, source: Source, limits: dict[str, float]) -> list[Check]:
-    """A word where the loop before ended at its budget and this one has none: a new loop begins without."""
+def since_last(place: Place, source: Source, limits: dict[str, float]) -> list[Check]:
+    """A word where the loop before was cancelled, or ended at its budget and this one has none."""
     before = last_over(place, source)
-    if before is None or before.state().outcome != BUDGET or any(map(limits.get, allowance.BUDGETS)):
+    outcome = None if before is None else before.state().outcome
+    if outcome == CANCELLED:
+        return [Check("before", True, "The loop before it was cancelled; this is a new one.")]
+    if before is None or outcome != BUDGET or any(map(limits.get, allowance.BUDGETS)):
         return []
     had = before.record.limits
     most = [allowance.shown(name, getattr(had, name)) for name in allowance.BUDGETS if getattr(had, name)]

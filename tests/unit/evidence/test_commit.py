@@ -102,7 +102,7 @@ def test_a_dirty_tree_is_refused_and_its_files_are_named(repository):
     why = repository.refuse("work")
     for named in ("a.txt (changed)", "new file.txt (untracked)", "staged.txt (staged)"):
         assert named in why
-    assert why.endswith("Commit, stash or ignore these files first.")
+    assert why.endswith("commit, stash (`git stash -u`) or ignore these files first.")
 
 
 def test_of_many_files_ten_are_named(repository):

@@ -16,7 +16,7 @@ from unit.domain.cases import each
 
 UNPROVEN = "nothing can prove what the agent says is done (it counts as unverified)"
 IN_A_CIRCLE = 'wait for each other in a circle and can never run: take one out of "depends_on"'
-ONLY = "is text and no check: only Verify: and one command in backticks is. Write"
+ONLY = "is text and no check: only Verify: and one command in backticks is"
 
 
 def named(listed: TaskList) -> TaskList:
@@ -137,7 +137,7 @@ def test_dependencies_that_can_never_be_met(tasks: list[dict[str, Any]], told: l
 )
 def test_a_line_that_looks_like_a_check_is_told(step: str, checked: bool, is_told: bool) -> None:
     told = of({"steps": ["first", step], **({} if checked else {"verify": ""})})
-    said = f'"{step}" in F1 {ONLY} {IN_FEATURES}'
+    said = f'"{step}" in F1 {ONLY}'
     assert (said in told) == is_told
     assert len(told) == is_told + (not checked)
 
@@ -145,8 +145,8 @@ def test_a_line_that_looks_like_a_check_is_told(step: str, checked: bool, is_tol
 def test_a_label_in_markdown_is_a_line_of_its_own() -> None:
     told = of_markdown("- Log in\n  Acceptance: it is fast\n  more of it\n  **Test:** npm test\n")
     assert told[:2] == [
-        f'"Acceptance: it is fast more of it" in F1 {ONLY} {IN_FEATURES}',
-        f'"**Test:** npm test" in F1 {ONLY} {IN_FEATURES}',
+        f'"Acceptance: it is fast more of it" in F1 {ONLY}',
+        f'"**Test:** npm test" in F1 {ONLY}',
     ]
 
 
@@ -158,7 +158,7 @@ def test_a_tasks_md_is_told_in_its_own_words() -> None:
     )
     assert told == [
         "several tasks are called 1.2: only the first keeps the number; number them anew",
-        f'"**Verify**: run the tests" in 1.1 {ONLY} {IN_BOXES}',
+        f'"**Verify**: run the tests" in 1.1 {ONLY}',
         f"1.1 has no check: {UNPROVEN}. Write {IN_BOXES}",
     ]
 
