@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from e2e.cli_project import WIDE
 from e2e.client import ClientHome
 from e2e.looping import Outside
 from fakes import warm
@@ -23,7 +24,8 @@ from ralphloop.testing.reply import Reply, text
 
 LOOP = ".ralph/loops/demo/"
 # Errors come at once instead of after the client's own retries, and waits take seconds.
-QUICK = {"CLAUDE_CODE_MAX_RETRIES": "0", "RALPHLOOP_RESET_MARGIN": "0", "RALPHLOOP_BACKOFF": "1s"}
+# No line is folded: what is said counts here, and test_width.py looks at how.
+QUICK = {**WIDE, "CLAUDE_CODE_MAX_RETRIES": "0", "RALPHLOOP_RESET_MARGIN": "0", "RALPHLOOP_BACKOFF": "1s"}
 
 
 def list_of(*features: Mapping[str, Any], **shared: Any) -> dict[str, str]:

@@ -307,7 +307,7 @@ def go_through_specum(one: Spec) -> None:
     assert not (one.root / "pwned").exists()
     one.outside.ralphloop("approve", "--yes")
     run, _ = one.type("implement", bash("ralphloop ask 1.1 'Which colour?'"), text("I asked."))
-    assert any("`/ralph-specum:answer ID TEXT`" in str(event) for event in run.events)
+    assert any("`/ralph-specum:answer 1.1 TEXT`" in str(event) for event in run.events)
     assert one.outside.loop["outcome"] == "needs_input"
     run, requests = one.type("answer 1.1 it's the $(blue) one", text("I see."), *one.work(1), *one.work(2, 3))
     assert said(requests, "The answer: it's the $(blue) one")

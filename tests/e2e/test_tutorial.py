@@ -77,7 +77,7 @@ class Reader:
 
     def _type(self, step: Command) -> None:
         done = subprocess.run(
-            ["sh", "-euc", f"{step.line}\npwd"], cwd=self._cwd, env=self._stage.env(), text=True, check=False,
+            ["sh", "-euc", f"{step.line}\npwd"], cwd=self._cwd, env=self._env(), text=True, check=False,
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         )  # fmt: skip
         assert done.returncode == 0, f"{step.line}: {done.stdout}"
@@ -86,9 +86,13 @@ class Reader:
         said = "".join(output)
         assert is_shown(step.output, said), f"{step.line} says\n{said}\nand the page\n{step.output}"
 
+    def _env(self) -> dict[str, str]:
+        """As the reader's: lines are as long as their screen, or 80 columns."""
+        return {name: value for name, value in self._stage.env().items() if name != "COLUMNS"}
+
     def _run(self, step: Command) -> None:
         words = self._stage.words(*step.line.split()[1:])
-        self._screen = CommandScreen(words, cwd=self._cwd, env=self._stage.env(), columns=100, rows=30)
+        self._screen = CommandScreen(words, cwd=self._cwd, env=self._env(), columns=100, rows=30)
         self._screen.wait_for("[y/N]")
         self._screen.type("y\n")
         self._before = step.output

@@ -15,7 +15,7 @@ _NAMED = re.compile(r"as `([^`]+)`:\s*\Z")
 _VARYING = (
     (r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", "SESSION"),
     (r"-\d{8}T\d{6}Z", "-STAMP"),
-    (r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\dZ?", "TIME"),
+    (r"(?:\d{4}-)?\d\d-\d\d[ T]\d\d:\d\d:\d\dZ?", "TIME"),
     (r"(?m)^TIME  now  .*\n", ""),  # told when it is noticed, between any two others
     (r"\btime [\d:]+, [\d:]+ left", "time PASSED"),
     (r"\b\d+(\.\d+)? s\b", "SECONDS"),

@@ -49,7 +49,7 @@ def _rows(loop: LoopFiles, found: list[record.Entry]) -> Iterator[str]:
         state = record.state(loop, entry)
         doubt = "" if state == record.SOUND else f"  (its file is {state})"
         sign = "✓" if entry.green else "✗"
-        what = f"{entry.at[:19]}Z  {entry.kind:<6}  {entry.duration_s:7.1f} s  {line(entry.command, 60)}"
+        what = f"{entry.at[:19]}Z  {entry.kind:<6}  {entry.duration_s:7.1f} s  `{line(entry.command, 60)}`"
         yield f"{sign} {entry.id:<16}  {what}{doubt}"
 
 
