@@ -152,7 +152,7 @@ def test_a_command_that_a_repository_brings_is_told_and_not_run(real: Project) -
     assert [mark for mark in marks.values() if mark.exists()] == []
     assert (code, level, told.startswith(FIRED)) == (1, "fine", True), told
     assert "this was the package's own hook" in told
-    told = real.run("doctor", "--no-live").out
+    told = real.run("doctor", "--no-live").out.replace("\n  ", " ")
     for scope in ("project", "local"):
         assert told.count(f"{scope} settings run another Stop hook: `") == 2, told
 

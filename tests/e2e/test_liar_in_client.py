@@ -205,7 +205,7 @@ END"""
     assert played.told("The claim of task F2 is refused")[4]
     assert not any("state" in known for known in bench.ledger().values())
     assert [(entry["green"], entry["file"]) for entry in bench.evidence()] == [(False, "altered")] * 4
-    shown = played.outside.ralphloop("evidence").splitlines()
+    shown = played.outside.ralphloop("evidence").replace("\n  ", " ").splitlines()
     assert [line.startswith("✗") and line.endswith("(its file is altered)") for line in shown] == [True] * 4
 
 

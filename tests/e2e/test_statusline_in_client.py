@@ -15,7 +15,8 @@ from ralphloop.testing.reply import text
 pytestmark = pytest.mark.client
 
 COMMAND = statusline_command(str(REPOSITORY / "src" / "ralphloop"))
-SETTINGS = {"statusLine": {"type": "command", "command": COMMAND}}
+# On a loaded machine the client may give up on its first run, and an idle session has no event for another.
+SETTINGS = {"statusLine": {"type": "command", "command": COMMAND, "refreshInterval": 2}}
 
 
 def line_of(screen: str) -> str:

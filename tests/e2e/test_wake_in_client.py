@@ -197,7 +197,7 @@ def test_a_refused_login_is_not_waited_for_and_a_cancelled_loop_wakes_nobody(sta
     with stage.open() as (terminal, server):
         terminal.wait_for(lambda _: stage.outside.loop["outcome"] == "failed")
         assert stage.journal("wake") == []
-        told = stage.outside.ralphloop("status")
+        told = stage.outside.ralphloop("status").replace("\n  ", " ")
         assert "why: the login was refused: " in told
         assert "log in with `claude /login`, or renew the key; then `ralphloop resume demo` goes on." in told
         stage.outside.ralphloop("resume")
