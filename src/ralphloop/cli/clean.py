@@ -21,8 +21,8 @@ examples:
   ralphloop clean shop --all
   ralphloop clean --all --yes
 
-Without --all only what can be made again goes: indexes, and copies that a loop
-no longer needs. --all takes journals, evidence, recorded stops and state of the
+Without --all only what can be made again goes, and copies that a loop which is
+over for good no longer needs. --all takes journals, evidence, recorded stops and state of the
 loops that are over, and, where none is under way and no NAME is given, what you
 approved here. Lists, your files and git stay. Loops under way stay.
 """
@@ -30,21 +30,21 @@ approved here. Lists, your files and git stay. Loops under way stay.
 
 def run(args: argparse.Namespace) -> int:
     place = loops.here()
-    found = loops.remains(place, args.name, everything=args.all)
+    found = loops.to_remove(place, args.name, everything=args.all)
     if args.json and not args.yes:
         say_json(found.data)
         return 0
     if not args.json:
         tell(*found.lines)
-    if not found.remnants:
+    if not found.parts:
         return show(loops.Result(found.data), as_json=args.json)
     if not args.yes:
         _must_want(found)
     return show(loops.clean(place, found), as_json=args.json)
 
 
-def _must_want(found: loops.Remains) -> None:
+def _must_want(found: loops.Removal) -> None:
     if not can_ask():
         raise UserError("nothing was removed, because nobody can be asked here; --yes removes it.")
-    if not ask(f"Remove {'it' if len(found.remnants) == 1 else 'them'}? [y/N] ", left="Nothing was removed."):
+    if not ask(f"Remove {'it' if len(found.parts) == 1 else 'them'}? [y/N] ", left="Nothing was removed."):
         raise UserError("nothing was removed.")

@@ -25,9 +25,6 @@ if TYPE_CHECKING:
     from ralphloop.loops.glance import state as state
     from ralphloop.loops.halt import cancel as cancel
     from ralphloop.loops.halt import pause as pause
-    from ralphloop.loops.leavings import Remains as Remains
-    from ralphloop.loops.leavings import clean as clean
-    from ralphloop.loops.leavings import remains as remains
     from ralphloop.loops.notice import notify as notify
     from ralphloop.loops.notice import notify_of as notify_of
     from ralphloop.loops.notice import try_notify as try_notify
@@ -38,6 +35,9 @@ if TYPE_CHECKING:
     from ralphloop.loops.place import pick as pick
     from ralphloop.loops.question import answer as answer
     from ralphloop.loops.question import ask as ask
+    from ralphloop.loops.removal import Removal as Removal
+    from ralphloop.loops.removal import clean as clean
+    from ralphloop.loops.removal import to_remove as to_remove
     from ralphloop.loops.result import Result as Result
     from ralphloop.loops.result import quiet as quiet
     from ralphloop.loops.resumption import resume as resume
@@ -93,9 +93,9 @@ _HOMES = {
     "Wish": "outset",
     "resume": "resumption",
     "limit": "bounds",
-    "Remains": "leavings",
-    "remains": "leavings",
-    "clean": "leavings",
+    "Removal": "removal",
+    "to_remove": "removal",
+    "clean": "removal",
     "approve": "consent",
     "waiting_change": "consent",
     "Approval": "consent",

@@ -27,7 +27,7 @@ OVER = (*AGAIN, *NAMES, BEGUN, "protected", "request", "supervisor.json", "waker
 OF_PROJECT = {"approved.json": "your approvals: you are asked again", "record": "the switch of `record on`"}
 
 
-class Remnant(NamedTuple):
+class Part(NamedTuple):
     """Paths that go together, in one line for the person; `loop` is the id of the loop that left them."""
 
     told: str
@@ -40,35 +40,35 @@ class Remnant(NamedTuple):
         return {"loop": self.loop or None, "what": self.told, "bytes": self.size, "paths": list(self.paths)}
 
 
-class Remains(NamedTuple):
+class Removal(NamedTuple):
     """What would be removed in one project, and the names of the loops that stay."""
 
     root: str
     everything: bool
-    remnants: tuple[Remnant, ...]
+    parts: tuple[Part, ...]
     staying: tuple[str, ...]
 
     @property
     def size(self) -> int:
-        return sum(each.size for each in self.remnants)
+        return sum(each.size for each in self.parts)
 
     @property
     def data(self) -> dict[str, Any]:
-        found = [each.data for each in self.remnants]
+        found = [each.data for each in self.parts]
         facts = {"root": self.root, "all": self.everything, "found": found, "bytes": self.size}
         return {**facts, "staying": list(self.staying), "removed": False}
 
     @property
     def lines(self) -> tuple[str, ...]:
         stay = [f"{cut(name, 60)} is not over and stays." for name in self.staying]
-        if not self.remnants:
+        if not self.parts:
             more = "" if self.everything else "; --all removes records and state too"
             return (f"Nothing to remove in {self.root}{more}.", *stay)
-        rows = [f"{_size(each.size):>9}  {each.told}" for each in self.remnants]
+        rows = [f"{_size(each.size):>9}  {each.told}" for each in self.parts]
         return (f"To be removed in {self.root}:", *rows, *stay, "Task lists and the project's files stay.")
 
 
-def remains(place: Place, name: str | None = None, *, everything: bool = False) -> Remains:
+def to_remove(place: Place, name: str | None = None, *, everything: bool = False) -> Removal:
     """What can be made again, of all loops that are over in the nearest project that has any, or of those
     with this name; with `everything` their records and state too, and without a name the project's."""
     require_person(place.env, "what is removed")
@@ -76,10 +76,10 @@ def remains(place: Place, name: str | None = None, *, everything: bool = False) 
     found = [_whole(loop) if everything else _spare(loop) for loop in over]
     if everything and name is None:
         found += [*_orphans(here), *_of_project(here, idle=not staying)]
-    return Remains(here.root, everything, tuple(each for each in found if each.paths), staying)
+    return Removal(here.root, everything, tuple(each for each in found if each.paths), staying)
 
 
-def clean(place: Place, found: Remains) -> Result:
+def clean(place: Place, found: Removal) -> Result:
     """Remove exactly that, but for a loop that somebody has taken up meanwhile."""
     require_person(place.env, "what is removed")
     here = Shelf(found.root, place.env)
@@ -88,47 +88,53 @@ def clean(place: Place, found: Remains) -> Result:
         _remove(path)
     size = sum(each.size for each in gone)
     told = [f"Removed {_size(size)} of {len(gone)} {'entry' if len(gone) == 1 else 'entries'}."]
-    told += [f"! {each.told}: taken up meanwhile, and kept" for each in found.remnants if each not in gone]
+    told += [
+        f"! {each.told}: taken up or gone meanwhile, and left alone"
+        for each in found.parts
+        if each not in gone
+    ]
     data = {**found.data, "found": [each.data for each in gone], "bytes": size, "removed": True}
     return Result(data, tuple(told))
 
 
 def _chosen(place: Place, name: str | None) -> tuple[Shelf, list[LoopFiles], tuple[str, ...]]:
     """The project, its loops that are over and meant, and the names of the meant ones that are not."""
-    if name is None:
-        loops = place.loops(*UNDER_WAY, shelf.ENDED)
-        here = loops[0].shelf if loops else Shelf(place.project, place.env)
-        meant = [loop for loop in loops if loop.record.root == here.root]
-    else:
-        named = pick(place, name)
-        here, is_id = named.shelf, named.record.id.startswith(name) and named.record.name != name
-        loops = [loop for loop in place.loops(*UNDER_WAY, shelf.ENDED) if loop.record.root == here.root]
-        meant = [named] if is_id else [loop for loop in loops if loop.record.name == named.record.name]
+    loops = place.loops(*UNDER_WAY, shelf.ENDED)
+    named = pick(place, name) if name is not None else None
+    here = (named or loops[0]).shelf if named or loops else Shelf(place.project, place.env)
+    meant = [loop for loop in loops if loop.record.root == here.root and _is_meant(loop, named, name)]
     over = [loop for loop in meant if _is_over(loop)]
     return here, over, tuple(loop.record.name for loop in meant if loop not in over)
+
+
+def _is_meant(loop: LoopFiles, named: LoopFiles | None, name: str | None) -> bool:
+    """All of a name, or one by its id."""
+    if named is None or loop.record.id == named.record.id:
+        return True
+    return loop.record.name == named.record.name == name
 
 
 def _is_over(loop: LoopFiles) -> bool:
     return loop.is_over and not supervisor.is_held(loop)
 
 
-def _spare(loop: LoopFiles) -> Remnant:
+def _spare(loop: LoopFiles) -> Part:
     names = OVER if loop.state().outcome in FINAL else AGAIN
     paths = [os.path.join(loop.kept, name) for name in names]
-    return _remnant(f"copies and indexes of {_loop(loop)}", paths, loop=loop.record.id)
+    return _part(f"copies and indexes of {_loop(loop)}", paths, loop=loop.record.id)
 
 
-def _whole(loop: LoopFiles) -> Remnant:
+def _whole(loop: LoopFiles) -> Part:
     folder = [loop.folder] if files.inside(loop.folder, loop.record.root) else []
     paths = [*folder, loop.kept]
-    return _remnant(f"journal, evidence and state of {_loop(loop)}", paths, loop=loop.record.id)
+    return _part(f"journal, evidence and state of {_loop(loop)}", paths, loop=loop.record.id)
 
 
 def _loop(loop: LoopFiles) -> str:
     return f"{cut(loop.record.name, 24)} ({loop.state().outcome}, {loop.record.armed_at[:10]})"
 
 
-def _orphans(here: Shelf) -> Iterator[Remnant]:
+def _orphans(here: Shelf) -> Iterator[Part]:
     """Folders of loops that no record here knows; one that says it has not ended may be another machine's."""
     known = {record.id for kind in (*UNDER_WAY, shelf.ENDED) for record in here.records(kind)}
     runs = run_folder(here.root)
@@ -137,7 +143,7 @@ def _orphans(here: Shelf) -> Iterator[Remnant]:
         for name in files.names(folder):
             path = os.path.join(folder, name)
             if name not in known and os.path.isdir(path) and (folder != runs or _says_ended(path)):
-                yield _remnant(f"of no loop known here: {cut(name, 44)}", [path])
+                yield _part(f"of no loop known here: {cut(name, 44)}", [path])
 
 
 def _says_ended(folder: str) -> bool:
@@ -148,14 +154,14 @@ def _says_ended(folder: str) -> bool:
     return said.get("state") == ENDED
 
 
-def _of_project(here: Shelf, *, idle: bool) -> Iterator[Remnant]:
+def _of_project(here: Shelf, *, idle: bool) -> Iterator[Part]:
     for name, told in OF_PROJECT.items() if idle else ():
-        yield _remnant(told, [os.path.join(here.folder, name)])
+        yield _part(told, [os.path.join(here.folder, name)])
 
 
-def _remnant(told: str, paths: list[str], *, loop: str = "") -> Remnant:
+def _part(told: str, paths: list[str], *, loop: str = "") -> Part:
     there = [path for path in paths if os.path.lexists(path)]
-    return Remnant(told, tuple(there), sum(map(_bytes, there)), loop)
+    return Part(told, tuple(there), sum(map(_bytes, there)), loop)
 
 
 def _bytes(path: str) -> int:
@@ -168,7 +174,7 @@ def _bytes(path: str) -> int:
     return total
 
 
-def _let_go(here: Shelf, found: Remains) -> list[Remnant]:
+def _let_go(here: Shelf, found: Removal) -> list[Part]:
     """Those that still may go; with everything, the records of their loops are gone before their files."""
     with here.lock():
         left = [LoopFiles(record, here) for record in arming.under_way(here)]
@@ -177,7 +183,7 @@ def _let_go(here: Shelf, found: Remains) -> list[Remnant]:
             if loop.record.id not in alive:
                 loop.put_away()  # its end was killed half-way
         records = {record.id: record for record in here.records(shelf.ENDED)}
-        gone = [each for each in found.remnants if not each.loop or each.loop in records]
+        gone = [each for each in found.parts if not each.loop or each.loop in records]
         gone = [each for each in gone if alive.isdisjoint(map(os.path.basename, (each.loop, *each.paths)))]
         if found.everything:
             ended.forget(here, [records[each.loop] for each in gone if each.loop])
@@ -185,11 +191,11 @@ def _let_go(here: Shelf, found: Remains) -> list[Remnant]:
 
 
 def _remove(path: str) -> None:
-    """A link goes, and what it leads to stays."""
-    if os.path.isdir(path) and not os.path.islink(path):
-        shutil.rmtree(path)
-    else:
-        files.remove(path)
+    """A link goes, and what it leads to stays. Another `clean` may be at the same folder."""
+    while os.path.isdir(path) and not os.path.islink(path):
+        with suppress(FileNotFoundError):
+            shutil.rmtree(path)
+    files.remove(path)
 
 
 def _size(count: int) -> str:
