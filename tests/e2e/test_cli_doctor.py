@@ -23,6 +23,8 @@ def project(tmp_path: Path) -> Project:
 
 def test_a_project_in_order_is_fine_line_by_line(project: Project) -> None:
     register(project)
+    trusted = {"projects": {str(project.root): {"hasTrustDialogAccepted": True}}}
+    (project.home / ".claude.json").write_text(json.dumps(trusted))
     project.new()
     told = project.fine("doctor", "--no-live", env=WIDE)
     lines = told.splitlines()
@@ -39,14 +41,14 @@ def test_what_install_registers_is_found_and_what_uninstall_removes_is_missed(
     code, found = examine(project)
     assert (code, {each["level"] for each in found}) == (0, {"fine"})
     project.fine("uninstall", "--scope", scope)
-    assert only(project, "hooks")[0] == "fatal"
+    assert only(project, "hooks")[0] == "warning"
 
 
 def test_without_any_registration_it_says_how_to_install(project: Project) -> None:
     code, found = examine(project)
-    assert code == 1
+    assert code == 0
     ((level, told),) = about(found, "hooks")
-    assert level == "fatal"
+    assert level == "warning"
     assert "`ralphloop install`" in told
     assert "`claude plugin install ralphloop@ralphloop`" in told
 
@@ -60,7 +62,7 @@ def test_text_and_json_tell_the_same(project: Project) -> None:
         + (f". {each['fix']}." if each["fix"] else "")
         for each in found
     ]
-    assert (done.code, done.out.splitlines()) == (1, lines)
+    assert (done.code, done.out.splitlines()) == (0, lines)
 
 
 @each(
@@ -115,7 +117,7 @@ def test_the_persons_own_settings_are_read_where_the_client_reads_them(project: 
     register(project, "../elsewhere/settings.json")
     level, told = only(project, "hooks", env={"CLAUDE_CONFIG_DIR": str(elsewhere)})
     assert (level, f"{elsewhere}/settings.json (user settings)" in told) == ("fine", True)
-    assert only(project, "hooks")[0] == "fatal"
+    assert only(project, "hooks")[0] == "warning"
 
 
 def test_a_settings_file_that_cannot_be_read_is_fatal(project: Project) -> None:
@@ -147,7 +149,7 @@ def test_a_plugin_does_not_serve_the_lists_of_another(project: Project) -> None:
     enable(project, "ralphloop@ralphloop")
     project.spec()
     level, told = only(project, "hooks")
-    assert (level, "nothing registers the hook for specum" in told) == ("fatal", True)
+    assert (level, "nothing registers the hook for specum" in told) == ("warning", True)
     assert "`claude plugin install ralph-specum@ralphloop`" in told
 
 
@@ -162,7 +164,7 @@ def test_another_publishers_plugin_that_is_not_installed_is_no_advice(project: P
     enable(project, "ralph-specum@smart-ralph")
     project.spec()
     level, told = only(project, "hooks")
-    assert (level, "smart-ralph" in told) == ("fatal", False)
+    assert (level, "smart-ralph" in told) == ("warning", False)
     assert "`claude plugin install ralph-specum@ralphloop`" in told
 
 
@@ -170,7 +172,7 @@ def test_a_plugin_that_a_later_scope_switches_off_registers_nothing(project: Pro
     plugin(project, "ralphloop")
     enable(project, "ralphloop@ralphloop")
     project.write(LOCAL, '{"enabledPlugins": {"ralphloop@ralphloop": false}}')
-    assert only(project, "hooks")[0] == "fatal"
+    assert only(project, "hooks")[0] == "warning"
 
 
 def test_a_plugin_beside_a_settings_entry_is_two(project: Project) -> None:

@@ -69,6 +69,7 @@ def _all(place: Place, *, proof: bool) -> Iterator[Finding]:
 def _still(place: Place, setup: Setup) -> Iterator[Finding]:
     """All that can be seen without starting a session."""
     yield program.client(place)
+    yield from program.trust(place)
     yield from settings.examine(place, setup)
     yield from rivals.examine(place, setup)
     yield program.python(place)

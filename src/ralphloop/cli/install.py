@@ -19,7 +19,7 @@ from ralphloop.loops import cap, interpreter
 from ralphloop.loops.place import Place, here
 from ralphloop.loops.setup import PACKAGE
 from ralphloop.store import files
-from ralphloop.store.installs import BACKED_UP, BEGAN, FOLDER, GUARD, SettingsFile
+from ralphloop.store.installs import BACKED_UP, BEGAN, FOLDER, GUARD, WHOLE, SettingsFile
 
 CLAIMS = ("done", "ask")  # what a loop asks of the agent
 
@@ -114,6 +114,8 @@ def _write(file: SettingsFile, done: Installed, *, before: str | None) -> str:
     is_blank = settings.is_blank(before)
     if is_blank:
         record[BEGAN] = before
+    if is_blank or known.get(WHOLE) == before:
+        record[WHOLE] = done.text
     return file.install(before, done.text, record, keep=not is_blank)
 
 

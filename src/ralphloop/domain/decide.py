@@ -371,9 +371,10 @@ def _denied(now: Situation) -> Optional[Answer]:
     if not tool or _has_finished(now):
         return None
     why = "%s %s %d times" % (DENIED, prompt.line(tool, 80), now.limits.denials)
-    if rule:
+    is_claim = "ralphloop done" in rule or "ralphloop ask" in rule
+    if rule and (is_claim or not rule.startswith("Bash(ralphloop ")):  # the others are refused to the agent
         why += "; the rule to add: " + prompt.line(rule, 200)
-    if now.words.only_alone and "ralphloop" in rule:
+    if now.words.only_alone and is_claim:
         why += " (alone on its line, a command of ralphloop's needs none)"
     where = "the settings" if now.supervision is not None else "`/permissions` or the settings"
     text = "needs you: %s. Allow it in %s, then %s." % (why, where, now.words.go_on)

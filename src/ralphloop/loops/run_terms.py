@@ -19,6 +19,7 @@ from ralphloop.loops.place import Place
 from ralphloop.runner.session_start import program_at
 from ralphloop.runner.terms import Terms
 from ralphloop.store import files
+from ralphloop.store.installs import SettingsFile
 from ralphloop.store.loop import LoopFiles
 from ralphloop.tasklists.source import Source
 
@@ -81,6 +82,7 @@ def must_be_trusted(cwd: str, env: Mapping[str, str]) -> None:
     """A session without a terminal asks nobody whether a repository's programs may run."""
     main = next(filter(None, map(main_checkout, trust.upwards(cwd))), "")
     found = trust.programs_in(cwd) + (trust.programs_for_worktrees(main) if main else [])
+    found = [path for path in found if not SettingsFile(path, env).is_ours_alone]  # `install` wrote it
     known = files.read_quietly(trust.known_to_client(env)) or ""
     if not found or any(trust.is_trusted(place, known) for place in (cwd, main) if place):
         return

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 BACKUP = ".ralphloop-backup"
 # Keys of the record that are about the file and not about its text: whether we made its folder, the backup
-# that we made, the guard that our hooks start, and what stood in the file when it held no settings (null:
-# there was no file).
-FOLDER, BACKED_UP, GUARD, BEGAN = "folder", "backup", "guard", "began"
+# that we made, the guard that our hooks start, what stood in the file when it held no settings (null: there
+# was no file), and of such a file the text that we wrote.
+FOLDER, BACKED_UP, GUARD, BEGAN, WHOLE = "folder", "backup", "guard", "began", "whole"
 TRIES = 5
 
 
@@ -74,6 +74,12 @@ class SettingsFile:
             return jsontext.parse_object(files.read_quietly(self._record) or "")
         except ValueError:
             return None
+
+    @property
+    def is_ours_alone(self) -> bool:
+        """Whether it held nothing before us and is to the byte what we wrote."""
+        whole = (self.record() or {}).get(WHOLE)
+        return isinstance(whole, str) and files.read_quietly(self.place) == whole
 
     def backup_of(self, record: Mapping[str, Any]) -> str:
         """The backup that this record tells of; empty if there is none."""

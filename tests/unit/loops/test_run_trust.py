@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from e2e.cli_project import Project
 from ralphloop.errors import UserError
 from ralphloop.loops.run_terms import must_be_trusted
 
@@ -67,3 +68,31 @@ def test_the_main_checkout_s_own_settings_count_in_a_worktree(main: Path, tmp_pa
     (main / ".claude/settings.local.json").write_text("{}")
     with pytest.raises(UserError, match=r"settings\.local\.json"):
         must_be_trusted(str(tmp_path / "beside"), env)
+
+
+def test_what_install_wrote_needs_no_trust_until_somebody_changes_it(tmp_path: Path) -> None:
+    project = Project(tmp_path)
+    env = project.env()
+    project.fine("install")
+    must_be_trusted(str(project.root), env)
+    project.fine("install", "--statusline")
+    must_be_trusted(str(project.root), env)
+    assert "trust" not in project.run("doctor", "--no-live").out
+    path = project.root / ".claude/settings.local.json"
+    path.write_text(path.read_text().replace("guard.sh", "other.sh"))
+    with pytest.raises(UserError, match=r"settings\.local\.json"):
+        must_be_trusted(str(project.root), env)
+    told = " ".join(project.run("doctor", "--no-live").out.split())
+    assert (
+        "! trust: `ralphloop run` refuses here: Claude Code would run what .claude/settings.local.json"
+        in told
+    )
+    assert "start `claude` here once and accept, then run again." in told
+
+
+def test_what_install_added_to_settings_of_others_needs_it(tmp_path: Path) -> None:
+    project = Project(tmp_path)
+    project.write(".claude/settings.local.json", '{"permissions": {"allow": ["Bash(make:*)"]}}')
+    project.fine("install")
+    with pytest.raises(UserError, match=r"settings\.local\.json"):
+        must_be_trusted(str(project.root), project.env())

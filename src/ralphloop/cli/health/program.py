@@ -9,8 +9,10 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from ralphloop.agents import claude
 from ralphloop.cli.health.finding import FATAL, FINE, WARNING, Finding, Repair
+from ralphloop.errors import UserError
 from ralphloop.loops import interpreter
 from ralphloop.loops.place import Place
+from ralphloop.loops.run_terms import must_be_trusted
 from ralphloop.loops.service import faults
 from ralphloop.store import files, shelf
 from ralphloop.store.approvals import is_within_reach
@@ -49,6 +51,15 @@ def client(place: Place) -> Finding:
         told = f"Claude Code {found[0]} ({path}) is old: the hook may lack what it needs"
         return Finding("client", WARNING, told, "Run `claude update`")
     return Finding("client", FINE, f"Claude Code {found[0]} ({path})")
+
+
+def trust(place: Place) -> Iterator[Finding]:
+    """Only where `run` would refuse: a session of one's own asks by itself."""
+    try:
+        must_be_trusted(place.project, place.env)
+    except UserError as error:
+        told, _, fix = error.message.partition(": ")
+        yield Finding("trust", WARNING, f"`ralphloop run` refuses here: {told}", fix.rstrip(".").capitalize())
 
 
 def service(place: Place) -> Iterator[Finding]:

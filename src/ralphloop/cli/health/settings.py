@@ -79,7 +79,7 @@ def _missing(setup: Setup, layouts: list[str]) -> Finding:
     told = f"nothing registers the hook for {', '.join(layouts)}"
     plugin_way = f"`claude plugin install {wanted[0]}@{MARKET}`"
     own = "`ralphloop run` brings its own; for your own sessions"
-    return Finding("hooks", FATAL, told, f"{own} run `ralphloop install`, or {plugin_way}")
+    return Finding("hooks", WARNING, told, f"{own} run `ralphloop install`, or {plugin_way}")
 
 
 def _broken(setup: Setup) -> Iterator[Finding]:
