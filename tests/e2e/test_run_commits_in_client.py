@@ -12,7 +12,7 @@ from e2e.conftest import git
 from e2e.looping import bash, feature_turns
 from e2e.running import list_of, running, task_in
 from fakes.patience import eventually
-from ralphloop.testing.reply import fail
+from ralphloop.testing.reply import fail, text
 
 pytestmark = [pytest.mark.client, pytest.mark.timeout(180)]
 
@@ -118,7 +118,8 @@ def test_a_loop_that_goes_on_keeps_its_branch_and_commits_its_own_files_only(cli
         eventually(lambda: not stage.processes())
         mood.append("works")
         assert stage.run().code == 0
-    assert [subject for subject, _ in log(root, "overnight")] == ["F1: Make file 1", "F2: Make file 2"]
+    subjects = [subject for subject, _ in log(root, "overnight")]
+    assert subjects == ["F1: Make file 1", "demo: where the list stands", "F2: Make file 2"]
     assert git(root, "show", "--format=", "--name-only", "overnight").count("half") == 1
 
 
@@ -161,3 +162,24 @@ def test_a_lock_that_is_held_for_a_moment_costs_no_commit(client_home, project):
         process.communicate(timeout=60)
         assert process.returncode == 0
         are_one_commit_each(stage, root, 1)
+
+
+def test_a_pause_in_the_turn_that_closes_the_last_task_leaves_a_clean_tree(client_home, project):
+    """What the rest and the end say in the list's own files is committed, too."""
+    listed = {**list_of(*PROVEN[:2]), ".ralph/loops/demo/progress.txt": "Status: NOT_STARTED\nIteration: 1\n"}
+    root = with_author(project(listed))
+    slow = bash("touch waits; while [ -e waits ]; do sleep 0.1; done; touch made-2; ralphloop done F2")
+    work = iter([*feature_turns(1, 1), slow, text("Done."), text("It is done.")])
+    with running(client_home, root, lambda _: next(work)) as stage:
+        process = stage.start("--branch", "overnight")
+        eventually((root / "waits").exists, deadline_s=60)
+        assert "pauses at the end of this turn" in stage.command("pause", "demo").stdout
+        (root / "waits").unlink()
+        process.communicate(timeout=100)
+        assert stage.tasks() == {"F1": "proven", "F2": "proven"}
+        assert git(root, "status", "--porcelain") == ""
+        done = stage.run()
+        assert (done.code, stage.ending) == (0, ("ended", "complete")), done
+    assert git(root, "status", "--porcelain") == ""
+    assert "COMPLETE" in git(root, "show", "overnight:.ralph/loops/demo/progress.txt")
+    git(root, "switch", "--quiet", "main")

@@ -20,6 +20,7 @@ from ralphloop.evidence.tree import folder_for
 from ralphloop.evidence.worktree import HEADS, Index, Worktree
 from ralphloop.store import tasks
 from ralphloop.store.loop import LoopFiles
+from ralphloop.tasklists.registry import own_file
 
 __all__ = ["catch_up", "catch_up_patiently", "check", "dirty", "hold", "switch"]
 
@@ -168,6 +169,26 @@ def catch_up_patiently(loop: LoopFiles, *, cwd: str, env: Mapping[str, str]) -> 
         if refused or not any(FAULT in ledger.tasks[task] for task in waiting(ledger)):
             return
         time.sleep(pause_s)
+
+
+def keep_list(loop: LoopFiles, *, branch: str, cwd: str, env: Mapping[str, str]) -> None:
+    """Commit what a rest or an end wrote into the list's own files after the last task's commit, so that a
+    tree that was clean stays so; not where somebody has staged something else."""
+    folder = os.path.dirname(own_file(loop.record))
+    try:
+        place = Worktree(folder_for(loop.record.root, cwd), env, budget_s=BUDGET_S)
+        is_same = place.git.ask("diff", "--quiet", "HEAD", "--", folder) is not None
+        if is_same or place.git.ask("diff", "--quiet", "--cached", "HEAD") is None:
+            return
+        _must_be_in_order(place, branch)
+        head = place.end_of(branch)
+        with Index(place) as index:
+            tree = index.take_tracked(folder)
+            told = place.write(tree, f"{loop.record.name}: where the list stands\n", parent=head)
+            if _moved(place, branch, old=head, new=told):
+                index.publish()
+    except (errors.CommitError, errors.GitError, OSError) as error:
+        loop.journal("commit_failed", why=str(error), branch=branch)
 
 
 def hold(loop: LoopFiles, why: str) -> None:

@@ -109,6 +109,11 @@ class Index:
             raise errors.RefusedError(f"not all files can be added ({error})", "Put that right.") from error
         return self._place.git.out("write-tree", index=self._path)
 
+    def take_tracked(self, folder: str) -> str:
+        """The tree of what the index has, with the files of this folder that git knows as they are now."""
+        self._place.git.out("add", "--update", "--", folder, index=self._path)
+        return self._place.git.out("write-tree", index=self._path)
+
     def publish(self) -> None:
         """Make it the repository's index, unless another git is at that: then the next commit does it."""
         lock = self._real + ".lock"

@@ -35,6 +35,7 @@ def supervise(loop: LoopFiles, terms: Terms, control_: Control, *, cwd: str, env
     if terms.branch:
         if loop.state().outcome == COMPLETE:  # no stop follows, and no other run as a rule
             custody.commit(patiently=True)
+        custody.keep_list()
         leftover.note(loop, cwd=cwd, env=env)
 
 
