@@ -30,6 +30,7 @@ LOOK_BACK = 200  # commits among which one that the ledger does not know of is l
 TRIES = 3
 PAUSES_S = (1.0, 2.0, 4.0)  # between the tries at the end of a run
 SHOWN = 10
+LOCAL_SETTINGS = ".claude/settings.local.json"  # which `install` writes
 # in the project's folder: what git never sees, and lists that go into the first commit
 RUN, LISTS = ".ralph/run/", ".ralph/loops/"
 _LOCKED = re.compile(r"'([^']+\.lock)': File exists")
@@ -89,9 +90,11 @@ def _must_be_clean(place: Worktree, root: str, lists: Iterable[str]) -> None:
     if rows:
         more = f" and {len(rows) - SHOWN} more" if len(rows) > SHOWN else ""
         told = ", ".join(rows[:SHOWN]) + more
+        own = any(row.startswith(LOCAL_SETTINGS) for row in rows)
+        how = f" `echo {LOCAL_SETTINGS} >> .git/info/exclude` ignores what is for this machine." if own else ""
         raise errors.CommitError(
             f"the work tree is not clean: {told}. The agent's commits would mix with that: commit, stash "
-            "(`git stash -u`) or ignore these files first."
+            f"(`git stash -u`) or ignore these files first.{how}"
         )
 
 

@@ -103,6 +103,8 @@ def test_a_dirty_tree_is_refused_and_its_files_are_named(repository):
     for named in ("a.txt (changed)", "new file.txt (untracked)", "staged.txt (staged)"):
         assert named in why
     assert why.endswith("commit, stash (`git stash -u`) or ignore these files first.")
+    repository.write(".claude/settings.local.json", "{}")
+    assert "`echo .claude/settings.local.json >> .git/info/exclude`" in repository.refuse("work")
 
 
 def test_of_many_files_ten_are_named(repository):
