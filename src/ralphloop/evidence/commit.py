@@ -91,7 +91,7 @@ def _must_be_clean(place: Worktree, root: str, lists: Iterable[str]) -> None:
         more = f" and {len(rows) - SHOWN} more" if len(rows) > SHOWN else ""
         told = ", ".join(rows[:SHOWN]) + more
         own = any(row.startswith(LOCAL_SETTINGS) for row in rows)
-        how = f" `echo {LOCAL_SETTINGS} >> .git/info/exclude` ignores what is for this machine." if own else ""
+        how = f" `echo {LOCAL_SETTINGS} >> .git/info/exclude` ignores what is this machine's." if own else ""
         raise errors.CommitError(
             f"the work tree is not clean: {told}. The agent's commits would mix with that: commit, stash "
             f"(`git stash -u`) or ignore these files first.{how}"

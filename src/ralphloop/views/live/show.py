@@ -26,6 +26,7 @@ OVER, LEFT = "over", "left"
 POLL_S, DRAW_S = 0.2, 0.3
 # why there are plain lines instead of a screen
 NO_TERMINAL = "the output is no terminal that can be drawn on"
+BEHIND = "another program has the terminal"  # `run &`: who touches its modes is stopped until `fg`
 NO_RICH = "the view needs the package rich (`pip install rich`); plain lines instead"
 
 
@@ -64,6 +65,13 @@ def once(loop: LoopFiles, *, env: Mapping[str, str], out: TextIO | None = None, 
         out.write(painter.told(row) + "\n")
 
 
+def _is_behind(out: TextIO) -> bool:
+    try:
+        return os.tcgetpgrp(out.fileno()) != os.getpgrp()
+    except (OSError, ValueError, AttributeError):  # not our terminal, none at all, or Windows
+        return False
+
+
 def _width(out: TextIO, env: Mapping[str, str]) -> int:
     """What a line may take: as much as the terminal has, and in a pipe what most terminals have."""
     try:
@@ -78,6 +86,8 @@ def why_plain(out: TextIO, env: Mapping[str, str]) -> str:
     """Empty if `out` is a terminal that can be drawn on, and there is something to draw with."""
     if not out.isatty() or env.get("TERM", "dumb") in ("", "dumb", "unknown"):
         return NO_TERMINAL
+    if _is_behind(out):
+        return BEHIND
     return NO_RICH if find_spec("rich") is None else ""
 
 
