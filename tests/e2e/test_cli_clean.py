@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from subprocess import PIPE
 from typing import Any
@@ -199,3 +201,102 @@ def test_a_terminal_is_asked_and_no_is_no(project: Project) -> None:
         code, said = asked.answer("y\n")
     assert code == 0
     assert not list((project.home / ".local").rglob("loop.json"))
+
+
+def asked_meanwhile(project: Project, work: Callable[[], object]) -> tuple[int, str]:
+    """`clean --all` at a terminal; something happens between the question and the yes."""
+    with Asked(project, "clean", "--all") as asked:
+        asked.wait_for("[y/N] ")
+        work()
+        return asked.answer("y\n", "")
+
+
+def test_a_link_that_comes_while_it_asks_is_not_followed(project: Project) -> None:
+    loop_id = over(project)
+    precious = project.folder / "precious"
+    (precious / loop_id).mkdir(parents=True)
+    runs = project.root / ".ralph/run"
+
+    def swap() -> None:
+        runs.rename(project.folder / "moved")
+        runs.symlink_to(precious)
+
+    code, said = asked_meanwhile(project, swap)
+    assert code == 1
+    assert "Not all could be removed." in said
+    assert (precious / loop_id).exists()
+
+
+def test_what_begins_while_it_asks_keeps_its_approvals(project: Project) -> None:
+    over(project)
+    code, said = asked_meanwhile(project, lambda: project.fine("start", "shop", "--session", OTHER))
+    assert code == 0
+    assert "your approvals: you are asked again: taken up or gone meanwhile" in " ".join(said.split())
+    assert not loops(project)[0]["unapproved"]
+
+
+@pytest.mark.parametrize("target", ["loops", "../src"])
+def test_a_link_inside_the_project_is_not_followed_either(project: Project, target: str) -> None:
+    """A repository can bring one."""
+    over(project)
+    name = "features-shop-20260101T000000Z"
+    place = project.write(f".ralph/{target}/{name}/loop.json", '{"state": "ended"}')
+    runs = project.root / ".ralph/run"
+    runs.rename(project.folder / "moved")
+    runs.symlink_to(target)
+    project.run("clean", "--all", "--yes")
+    assert place.exists()
+
+
+def test_a_record_that_cannot_be_read_keeps_what_it_may_name(project: Project) -> None:
+    running = armed(project, "shop")
+    (record,) = (project.home / ".local").rglob("owned/*.json")
+    record.write_text("{")
+    told = project.fine("clean", "--all", "--yes")
+    assert "cannot be read, so what no record names stays" in " ".join(told.split())
+    assert (kept(project, running) / "loop.json").exists()
+    assert list((project.home / ".local").rglob("approved.json"))
+
+
+def test_a_folder_that_says_it_is_a_worktree_cleans_no_other_project(project: Project) -> None:
+    loop_id = over(project)
+    forged = project.folder / "forged"
+    forged.mkdir()
+    (forged / ".git").write_text(f"gitdir: {project.root}/.git/worktrees/zz\n")
+    for words in (["clean", "--all", "--yes"], ["clean", "shop", "--all", "--yes"]):
+        project.run(*words, cwd=forged)
+        assert kept(project, loop_id).exists(), words
+
+
+def test_what_a_killed_removal_left_is_found_again(project: Project) -> None:
+    loop_id = over(project)
+    (project.root / ".ralph/run" / loop_id / "loop.json").unlink()
+    for record in (project.home / ".local").rglob("ended/*.json"):
+        record.unlink()
+    project.fine("clean", "--all", "--yes")
+    assert not (project.root / ".ralph/run" / loop_id).exists()
+
+
+def test_a_loop_whose_state_is_lost_can_be_removed(project: Project) -> None:
+    loop_id = over(project)
+    shutil.rmtree(kept(project, loop_id))
+    project.fine("clean", "--all", "--yes")
+    assert loops(project) == []
+
+
+def test_what_cannot_be_removed_is_named_and_the_rest_goes(project: Project) -> None:
+    """Folders nested deeper than anybody goes."""
+    first, second = over(project, "shop"), over(project, "cart")
+    deep = project.root / ".ralph/run" / first
+    here = os.open(deep, os.O_RDONLY)
+    for _ in range(1500):
+        os.mkdir("d", dir_fd=here)
+        inner = os.open("d", os.O_RDONLY, dir_fd=here)
+        os.close(here)
+        here = inner
+    os.close(here)
+    done = project.run("clean", "--all", "--yes")
+    assert (done.code, "Traceback" in done.err) == (1, False), done
+    assert f"Not all could be removed. {deep}" in done.out.replace("\n  ", " ")
+    assert not (project.root / ".ralph/run" / second).exists()
+    subprocess.run(["rm", "-r", str(deep)], check=True)

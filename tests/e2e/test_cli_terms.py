@@ -32,6 +32,24 @@ def test_agent_starts_within_the_usual_limits(project: Project, options: list[st
     assert "at most 9 iterations" in project.fine("start", "shop", "--max-iterations", "9", env=INSIDE)
 
 
+def test_agent_starts_within_what_the_persons_settings_allow(project: Project) -> None:
+    """Neither an option nor a variable takes off or raises the budget in the person's own file."""
+    settings = project.home / ".config/ralphloop/config.toml"
+    settings.parent.mkdir(parents=True)
+    settings.write_text("max_cost = 5\nmax_iterations = 12\n")
+    project.new()
+    for option, told in (("off", "off instead of $5.00"), ("500", "$500.00 instead of $5.00")):
+        assert told in project.refused("start", "shop", "--max-cost", option, env=INSIDE), option
+    assert "iterations 14 instead of 12" in project.refused(
+        "start", "shop", "--max-iterations", "14", env=INSIDE
+    )
+    project.fine(
+        "start", "shop", env={**INSIDE, "RALPHLOOP_MAX_COST": "500", "RALPHLOOP_MAX_ITERATIONS": "9"}
+    )
+    limits = project.status()["limits"]
+    assert (limits["cost_usd"]["most"], limits["iterations"]["most"]) == (5.0, 9)
+
+
 def test_run_refuses_plan_mode_with_a_reason(project: Project) -> None:
     project.new()
     done = project.run("run", "shop", "--permission-mode", "plan")

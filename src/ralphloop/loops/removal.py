@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Any, NamedTuple
@@ -11,6 +13,7 @@ from typing import Any, NamedTuple
 from ralphloop.domain import jsontext
 from ralphloop.domain.model import ENDED, FINAL
 from ralphloop.domain.prompt import cut
+from ralphloop.errors import UserError
 from ralphloop.loops.person import require_person
 from ralphloop.loops.place import UNDER_WAY, Place, pick
 from ralphloop.loops.result import Result
@@ -24,6 +27,7 @@ from ralphloop.tasklists.registry import NAMES
 AGAIN = ("cursor.json",)
 OVER = (*AGAIN, *NAMES, BEGUN, "protected", "request", "supervisor.json", "waker.lock")
 # Of the project: what was approved, the marks of sessions, whether stops are recorded.
+ID = re.compile(r"[a-z]+-\S+-\d{8}T\d{6}Z(-\d+)?", re.ASCII)  # what a loop's folder is called
 OF_PROJECT = {"approved.json": "your approvals: you are asked again", "record": "the switch of `record on`"}
 
 
@@ -47,6 +51,7 @@ class Removal(NamedTuple):
     everything: bool
     parts: tuple[Part, ...]
     staying: tuple[str, ...]
+    unread: bool = False  # whether a record of a loop cannot be read: then nothing that no record names goes
 
     @property
     def size(self) -> int:
@@ -61,6 +66,8 @@ class Removal(NamedTuple):
     @property
     def lines(self) -> tuple[str, ...]:
         stay = [f"{cut(name, 60)} is not over and stays." for name in self.staying]
+        if self.unread:
+            stay.append("! A loop's record here cannot be read, so what no record names stays.")
         if not self.parts:
             more = "" if self.everything else "; --all removes records and state too"
             return (f"Nothing to remove in {self.root}{more}.", *stay)
@@ -74,9 +81,10 @@ def to_remove(place: Place, name: str | None = None, *, everything: bool = False
     require_person(place.env, "what is removed")
     here, over, staying = _chosen(place, name)
     found = [_whole(loop) if everything else _spare(loop) for loop in over]
-    if everything and name is None:
+    unread = _has_unread(here)
+    if everything and name is None and not unread:
         found += [*_orphans(here), *_of_project(here, idle=not staying)]
-    return Removal(here.root, everything, tuple(each for each in found if each.paths), staying)
+    return Removal(here.root, everything, tuple(each for each in found if each.paths), staying, unread)
 
 
 def clean(place: Place, found: Removal) -> Result:
@@ -84,27 +92,34 @@ def clean(place: Place, found: Removal) -> Result:
     require_person(place.env, "what is removed")
     here = Shelf(found.root, place.env)
     gone = _let_go(here, found)
-    for path in [path for each in gone for path in each.paths]:
-        _remove(path)
+    failed = [why for each in gone for path in each.paths if (why := _remove(path, here.root))]
     size = sum(each.size for each in gone)
     told = [f"Removed {_size(size)} of {len(gone)} {'entry' if len(gone) == 1 else 'entries'}."]
+    told = [f"Not all could be removed. {why}." for why in failed] or told
     told += [
         f"! {each.told}: taken up or gone meanwhile, and left alone"
         for each in found.parts
         if each not in gone
     ]
     data = {**found.data, "found": [each.data for each in gone], "bytes": size, "removed": True}
-    return Result(data, tuple(told))
+    return Result({**data, "failed": failed}, tuple(told), 1 if failed else 0)
 
 
 def _chosen(place: Place, name: str | None) -> tuple[Shelf, list[LoopFiles], tuple[str, ...]]:
     """The project, its loops that are over and meant, and the names of the meant ones that are not."""
-    loops = place.loops(*UNDER_WAY, shelf.ENDED)
+    loops = [loop for loop in place.loops(*UNDER_WAY, shelf.ENDED) if _is_around(place, loop)]
     named = pick(place, name) if name is not None else None
+    if named is not None and not _is_around(place, named):  # a folder may only say that it is a worktree
+        raise UserError(f"{named.record.name} belongs to {named.record.root}; change to that folder first.")
     here = (named or loops[0]).shelf if named or loops else Shelf(place.project, place.env)
     meant = [loop for loop in loops if loop.record.root == here.root and _is_meant(loop, named, name)]
-    over = [loop for loop in meant if _is_over(loop)]
+    ended_ids = {record.id for record in here.records(shelf.ENDED)}
+    over = [loop for loop in meant if _is_over(loop, is_put_away=loop.record.id in ended_ids)]
     return here, over, tuple(loop.record.name for loop in meant if loop not in over)
+
+
+def _is_around(place: Place, loop: LoopFiles) -> bool:
+    return files.inside(place.cwd, loop.record.root)
 
 
 def _is_meant(loop: LoopFiles, named: LoopFiles | None, name: str | None) -> bool:
@@ -114,8 +129,18 @@ def _is_meant(loop: LoopFiles, named: LoopFiles | None, name: str | None) -> boo
     return loop.record.name == named.record.name == name
 
 
-def _is_over(loop: LoopFiles) -> bool:
-    return loop.is_over and not supervisor.is_held(loop)
+def _is_over(loop: LoopFiles, *, is_put_away: bool = False) -> bool:
+    """By its state; or by its record alone, where its state is lost."""
+    return not supervisor.is_held(loop) and (loop.is_over or (is_put_away and not loop.is_newer))
+
+
+def _has_unread(here: Shelf) -> bool:
+    names = ((kind, name) for kind in (*UNDER_WAY, shelf.ENDED) for name in _records(here, kind))
+    return any(here.load(kind, name) is None for kind, name in names)
+
+
+def _records(here: Shelf, kind: str) -> list[str]:
+    return [name for name in files.names(os.path.join(here.folder, kind)) if name.endswith(".json")]
 
 
 def _spare(loop: LoopFiles) -> Part:
@@ -125,8 +150,7 @@ def _spare(loop: LoopFiles) -> Part:
 
 
 def _whole(loop: LoopFiles) -> Part:
-    folder = [loop.folder] if files.inside(loop.folder, loop.record.root) else []
-    paths = [*folder, loop.kept]
+    paths = [*([loop.folder] if _runs(loop.record.root) else []), loop.kept]
     return _part(f"journal, evidence and state of {_loop(loop)}", paths, loop=loop.record.id)
 
 
@@ -137,21 +161,29 @@ def _loop(loop: LoopFiles) -> str:
 def _orphans(here: Shelf) -> Iterator[Part]:
     """Folders of loops that no record here knows; one that says it has not ended may be another machine's."""
     known = {record.id for kind in (*UNDER_WAY, shelf.ENDED) for record in here.records(kind)}
-    runs = run_folder(here.root)
-    folders = [runs] if files.inside(runs, here.root) else []
-    for folder in (*folders, here.kept("")):
-        for name in files.names(folder):
+    runs = _runs(here.root)
+    for folder in (runs, here.kept("")) if runs else (here.kept(""),):
+        for name in filter(ID.fullmatch, files.names(folder)):
             path = os.path.join(folder, name)
-            if name not in known and os.path.isdir(path) and (folder != runs or _says_ended(path)):
+            is_folder = os.path.isdir(path) and not os.path.islink(path)
+            if name not in known and is_folder and (folder != runs or not _goes_on(path)):
                 yield _part(f"of no loop known here: {cut(name, 44)}", [path])
 
 
-def _says_ended(folder: str) -> bool:
+def _runs(root: str) -> str:
+    """Where the project's loops have their folders; empty where a link stands in the way."""
+    runs = run_folder(root)
+    is_link = any(map(os.path.islink, (runs, os.path.dirname(runs))))
+    return "" if is_link or not os.path.isdir(runs) else runs
+
+
+def _goes_on(folder: str) -> bool:
+    """Whether its own file says so; without one it is what a removal left that was killed."""
+    path = os.path.join(folder, "loop.json")
     try:
-        said = jsontext.parse_object(files.read_quietly(os.path.join(folder, "loop.json")) or "")
+        return jsontext.parse_object(files.read_quietly(path) or "").get("state") != ENDED
     except ValueError:
-        return False
-    return said.get("state") == ENDED
+        return os.path.lexists(path)
 
 
 def _of_project(here: Shelf, *, idle: bool) -> Iterator[Part]:
@@ -165,12 +197,14 @@ def _part(told: str, paths: list[str], *, loop: str = "") -> Part:
 
 
 def _bytes(path: str) -> int:
-    total = 0
-    with suppress(OSError):
-        total = os.lstat(path).st_size
-    if os.path.isdir(path) and not os.path.islink(path):
-        with suppress(OSError), os.scandir(path) as entries:
-            total = sum(_bytes(entry.path) for entry in entries)
+    total, todo = 0, [path]
+    while todo:
+        here = todo.pop()
+        with suppress(OSError):
+            if os.path.isdir(here) and not os.path.islink(here):
+                todo += [os.path.join(here, name) for name in os.listdir(here)]
+            else:
+                total += os.lstat(here).st_size
     return total
 
 
@@ -179,23 +213,63 @@ def _let_go(here: Shelf, found: Removal) -> list[Part]:
     with here.lock():
         left = [LoopFiles(record, here) for record in arming.under_way(here)]
         alive = {loop.record.id for loop in left if not _is_over(loop)}
+        is_idle = not alive and not _has_unread(here)
         for loop in left:
             if loop.record.id not in alive:
                 loop.put_away()  # its end was killed half-way
         records = {record.id: record for record in here.records(shelf.ENDED)}
-        gone = [each for each in found.parts if not each.loop or each.loop in records]
-        gone = [each for each in gone if alive.isdisjoint(map(os.path.basename, (each.loop, *each.paths)))]
+        known = alive.union(records)
+        gone = [each for each in found.parts if _may_go(each, records=records, known=known, is_idle=is_idle)]
         if found.everything:
             ended.forget(here, [records[each.loop] for each in gone if each.loop])
     return gone
 
 
-def _remove(path: str) -> None:
-    """A link goes, and what it leads to stays. Another `clean` may be at the same folder."""
-    while os.path.isdir(path) and not os.path.islink(path):
-        with suppress(FileNotFoundError):
-            shutil.rmtree(path)
-    files.remove(path)
+def _may_go(part: Part, *, records: Mapping[str, object], known: set[str], is_idle: bool) -> bool:
+    """A loop's while it is over, a folder while no record names it, the project's while nobody needs it."""
+    if part.loop:
+        return part.loop in records
+    names = {os.path.basename(path) for path in part.paths}
+    return is_idle if names & OF_PROJECT.keys() else known.isdisjoint(names)
+
+
+def _remove(path: str, root: str) -> str:
+    """Why it could not be removed, or nothing. A link goes, and what it leads to stays; another `clean` may
+    be at the same folder."""
+    while os.path.lexists(path):
+        try:
+            _remove_once(path, root)
+        except FileNotFoundError:
+            continue
+        except (OSError, RecursionError) as error:
+            why = "too deep" if isinstance(error, RecursionError) else error.strerror or str(error)
+            return f"{path}: {why}"
+    return ""
+
+
+def _remove_once(path: str, root: str) -> None:
+    if not os.path.isdir(path) or os.path.islink(path):
+        os.unlink(path)
+    elif os.path.dirname(path) != run_folder(root):
+        shutil.rmtree(path)  # in the person's own state directory
+    else:
+        _remove_run(os.path.basename(path), root)
+
+
+def _remove_run(name: str, root: str) -> None:
+    """Through folders that are none but the project's own, whatever takes their place meanwhile."""
+    handle = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        for step in os.path.relpath(run_folder(root), root).split(os.sep):
+            inner = os.open(step, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=handle)
+            os.close(handle)
+            handle = inner
+        if sys.version_info >= (3, 11):
+            shutil.rmtree(name, dir_fd=handle)
+        else:
+            shutil.rmtree(os.path.join(run_folder(root), name))
+    finally:
+        os.close(handle)
 
 
 def _size(count: int) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from ralphloop import config
 from ralphloop.agents.presence import agent_in
 from ralphloop.domain.limits import iteration_limit
 from ralphloop.domain.model import BUDGET, CANCELLED, COMPLETE, FEATURES, Limits, TaskList
@@ -30,8 +31,9 @@ def of_loop_before(
     before = last_over(place, source) or _moved(place, source)
     is_new = before is None or before.state().outcome == COMPLETE
     most = _usual(source) if before is None or is_new else before.record.limits
-    higher = allowance.raised(most, limits)
-    limits = {**{n: v for n, v in configured.items() if not allowance.raised(most, {n: v})}, **limits}
+    configured = {n: v for n, v in _by_files(place, source, configured).items() if not _is_higher(most, n, v)}
+    higher = allowance.raised(Limits.from_json({**most.to_json(), **configured}), limits)
+    limits = {**configured, **limits}
     if higher:
         require_person(place.env, f"a higher limit ({', '.join(higher)})")
     if before is None or is_new:
@@ -42,6 +44,17 @@ def of_loop_before(
         require_person(place.env, f"a loop over {source.name} with other criteria than before")
     kept = {name: value for name, value in before.record.limits.to_json().items() if value}
     return before, {**kept, **limits}
+
+
+def _is_higher(most: Limits, name: str, value: float) -> bool:
+    return bool(allowance.raised(most, {name: value}))
+
+
+def _by_files(place: Place, source: Source, configured: dict[str, float]) -> dict[str, float]:
+    """What is configured, where a variable of the agent's lowers what the files say and never raises it."""
+    env = {name: value for name, value in place.env.items() if not name.startswith(config.variable("max_"))}
+    held = allowance.configured(config.load(source.root, env))
+    return {name: min(value, held.get(name, value)) for name, value in configured.items()}
 
 
 def since_last(place: Place, source: Source, limits: dict[str, float]) -> list[Check]:
