@@ -62,8 +62,9 @@ class Screen:
         style = {"REFUSED": "red", "CONTINUE": "yellow", "ALLOW": "green"}[verdict]
         self._row("hook", style, f"{verdict}  {answer.message or answer.notice or '(silent)'}")
         if answer.continues:
-            told = next(iter(answer.feedback.splitlines()), "")
-            self._lines(told, indent=" " * _LABEL, style=style if refused else "")
+            told = answer.feedback.splitlines()
+            shown = [*_refusals(told)] if refused else told[:1]
+            self._lines("\n".join(shown), indent=" " * _LABEL, style=style if refused else "")
         why = f"decided by the rule {rule or '(none)'} in {answer.output.duration_ms:.0f} ms"
         self._lines(why, indent=" " * _LABEL, style="dim")
         self._pause("refused" if refused else "hook")
@@ -104,6 +105,15 @@ class Screen:
         """Before the next line; what is worked meanwhile is time to read, too."""
         if self._paced:
             self._read_by = time.monotonic() + _PACE_S[kind]
+
+
+def _refusals(told: list[str]) -> Iterator[str]:
+    """Which checks failed, each with the first line of its output."""
+    for place, line in enumerate(told):
+        if "is refused: " in line:
+            yield line
+            if line.endswith(":"):
+                yield from told[place + 1 : place + 2]
 
 
 def _shown(step: Tool) -> str:
