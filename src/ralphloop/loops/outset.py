@@ -10,17 +10,17 @@ from typing import NamedTuple
 from ralphloop import config
 from ralphloop.domain.ledger import Ledger, name_tasks
 from ralphloop.domain.model import APPROVE, CANCELLED, ENDED, FEATURES, LoopState, TaskList
-from ralphloop.domain.prompt import line
 from ralphloop.domain.supervision import Supervision
 from ralphloop.domain.survey import survey
 from ralphloop.domain.worklist import Worklist
 from ralphloop.errors import TakenError, UnapprovedError, UserError
 from ralphloop.evidence import protect
 from ralphloop.evidence.approval import digest, waiting
-from ralphloop.loops import allowance, inspection, interpreter, launch, precheck, terms
+from ralphloop.loops import allowance, doubt, inspection, interpreter, launch, precheck, terms
 from ralphloop.loops.allowance import checked
 from ralphloop.loops.choice import choose
 from ralphloop.loops.consent import Approval, allowed_now
+from ralphloop.loops.field import SHOWN
 from ralphloop.loops.place import Place
 from ralphloop.loops.result import Result
 from ralphloop.store import approvals, arming, files, tasks
@@ -156,8 +156,9 @@ def _startable(source: Source) -> tuple[TaskList, inspection.Texts]:
         raise UserError(f"every task of {source.name} is done; add one to {own}, or reopen one.")
     work = look(listed)
     if not work.next and not work.asked:
-        why = "; ".join(f"{task} {reason}" for task, reason in work.stuck)
-        raise UserError(f"no task of {source.name} can run: {line(why)}. Repair {own} and start again.")
+        why = "; ".join(doubt.unmet(listed)[:SHOWN])
+        end = "" if why.endswith("?") else "."
+        raise UserError(f"no task of {source.name} can run. {why}{end} Repair {own} and start again.")
     return listed, texts
 
 

@@ -106,6 +106,15 @@ def test_tasks_without_a_check_are_summed_up(tasks: list[dict[str, Any]], told: 
                 "F3 waits behind such a task and can never run either",
             ],
         ),
+        # a question to the person opens no circle, and one task may wait in several
+        (
+            [{"depends_on": ["F2"], "needs_human": "a key"}, {"depends_on": ["F1"]}],
+            [f"F1 → F2 → F1 {IN_A_CIRCLE}"],
+        ),
+        (
+            [{"depends_on": ["F2", "F3"]}, {"depends_on": ["F1"]}, {"depends_on": ["F1"]}],
+            [f"F1 → F2 → F1 {IN_A_CIRCLE}", "F3 waits behind such a task and can never run either"],
+        ),
         # what is done waits for nothing, and holds nobody up
         ([{"depends_on": ["F2"], "passes": True}, {"depends_on": ["F1"]}], []),
         ([{"depends_on": ["gone"], "passes": True}], []),
