@@ -32,7 +32,6 @@ class Approval(NamedTuple):
 
     commands: tuple[str, ...]
     by: str = PROGRAM
-    doubts: tuple[str, ...] = ()  # about the list, which the person has seen as well
 
 
 class Change(NamedTuple):
@@ -125,10 +124,16 @@ def listing(commands: Sequence[str], *, already: int = 0) -> list[str]:
 
 
 def allowed_now(
-    place: Place, source: Source, *, listed: TaskList, given: Approval | None, again: str
+    place: Place,
+    source: Source,
+    *,
+    listed: TaskList,
+    given: Approval | None,
+    again: str,
+    doubts: tuple[str, ...] = (),
 ) -> list[str]:
-    """Take the person's yes to the list's new commands down; those commands. Without it an error has them,
-    and `again`, the command to repeat with a yes."""
+    """Take the person's yes to the list's new commands down; those commands. Without it an error has them
+    and the list's doubts, and `again`, the command to repeat with a yes."""
     here = Shelf(source.root, place.env)
     new = approvals.unapproved(here, listed)
     if not new:
@@ -144,6 +149,7 @@ def allowed_now(
             commands=tuple(new),
             already=len(listed.commands) - len(new),
             askable=not (void or agent_in(place.env)),
+            doubts=doubts,
         )
     require_person(place.env, YES if given.by == YES else "an approval")
     approvals.approve(here, new, by=given.by)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from ralphloop.domain.model import Task, TaskList
 from ralphloop.domain.survey import hopeless
@@ -12,8 +13,9 @@ from ralphloop.loops import field
 from ralphloop.loops.draft import LABEL
 from ralphloop.loops.field import SHOWN, Where, bounded, few, shown
 from ralphloop.spelling import near
-from ralphloop.tasklists import boxes, feature_list, markdown
+from ralphloop.tasklists import boxes, markdown
 
+Fields = tuple[Mapping[str, Any], Sequence[Mapping[str, Any]]]
 COMPARED_MOST = 2_000  # ids that a misspelt one is compared with
 # how a check is written
 IN_FEATURES = '"verify": "COMMAND", or in Markdown a line Verify: `COMMAND`'
@@ -32,11 +34,11 @@ _BASH = (
 )
 
 
-def doubts(listed: TaskList, text: str | None, refused: Mapping[str, str]) -> list[str]:
-    """Of a list whose tasks have their names; `text` is the JSON of a feature list, `refused` what the shell
-    said about commands that it cannot read."""
+def doubts(listed: TaskList, fields: Fields | None, refused: Mapping[str, str]) -> list[str]:
+    """Of a list whose tasks have their names; `fields` are those of a feature list and of its features,
+    `refused` what the shell said about commands that it cannot read."""
     return [
-        *(_fields(listed, text) if text is not None else ()),
+        *(field.doubts(*fields, [task.id for task in listed.tasks]) if fields is not None else ()),
         *_twins(listed),
         *_nameless(listed),
         *bounded(list(dict.fromkeys(_only_text(listed)))),
@@ -45,11 +47,6 @@ def doubts(listed: TaskList, text: str | None, refused: Mapping[str, str]) -> li
         *unmet(listed),
         *_unreadable(listed, refused),
     ]
-
-
-def _fields(listed: TaskList, text: str) -> list[str]:
-    shared, features = feature_list.read(text)
-    return field.doubts(shared, features, [task.id for task in listed.tasks])
 
 
 def _where(tasks: Iterable[Task]) -> Where:

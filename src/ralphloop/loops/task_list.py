@@ -39,14 +39,14 @@ def new(place: Place, name: str, *, goal: str = "", source: tuple[str, bytes] | 
     count = len(draft.listed.tasks)
     many = "1 feature" if count == 1 else f"{count} features"
     told = [f"Created {folder} with {many}." if count else f"Created {folder} with an empty list."]
-    odd = inspection.doubts(place.project, draft.listed, {"list": draft.text})
+    odd = inspection.look(place.project, draft.listed, {"list": draft.text}).doubts
     told += [f"! {doubt}" for doubt in odd]
     mend = f"Mend that in {folder}/feature_list.json; `ralphloop plan --show {name}` looks again."
     told += [mend] if odd else []
     run = f"`ralphloop run {name}`, or `{begin}` for a session of yours"
     told.append(f"Next: {run}" if count else f"Next: {fill}, then {run}")
     facts = {"name": name, "folder": folder, "features": count, "next": begin if count else fill}
-    return Result({**facts, "doubts": odd}, tuple(told))
+    return Result({**facts, "doubts": list(odd)}, tuple(told))
 
 
 def plan(place: Place, goal: str, *, name: str | None = None) -> Result:
@@ -71,7 +71,7 @@ def show_plan(place: Place, name: str | None = None) -> Result:
     source = choose(place, name)
     listed, texts = inspection.read(source, cannot="cannot be read")
     odd = [] if listed.tasks else ["there are no tasks yet"]
-    odd += inspection.doubts(source.root, listed, texts)
+    odd += inspection.look(source.root, listed, texts).doubts
     facts = {
         "name": source.name,
         "tasks": [_facts(task) for task in listed.tasks],
