@@ -158,6 +158,21 @@ def test_a_list_that_was_broken_by_hand_is_told_by_its_place(project: Project, s
         assert f"({path}). Repair it." in error, words
 
 
+def test_a_list_that_breaks_on_the_way_is_told_in_the_same_words_by_all(project: Project) -> None:
+    path = project.begin() / "feature_list.json"
+    path.write_text('{"features": [\n {"id": "F1"},\n]}', encoding="utf-8")
+    slip = "a comma before the closing bracket ]; remove that comma"
+    said = f"feature_list.json is not JSON at line 3 column 1: {slip}"
+    assert project.status()["fault"] == said
+    for _ in range(5):
+        project.stop()
+    assert project.status()["outcome"] == "corrupt"
+    shown = " ".join(project.fine("status").split())
+    assert f"the tasks cannot be read: {said}" in shown
+    assert "Expecting" not in shown
+    assert f"the list cannot be read: {said}. Repair {path} first." in project.refused("approve", "shop")
+
+
 def test_a_plan_fits_80_columns_but_for_commands(project: Project) -> None:
     long = ["a" * 60, "b" * 60]
     tasks = [

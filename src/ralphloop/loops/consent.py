@@ -22,6 +22,7 @@ from ralphloop.tasklists import registry
 from ralphloop.tasklists.pins import pair
 from ralphloop.tasklists.registry import own_file
 from ralphloop.tasklists.source import Source
+from ralphloop.views import json_slip
 
 # how the person said it, as the journal has it
 YES, TERMINAL, PROGRAM = "--yes", "terminal", "program"
@@ -184,7 +185,8 @@ def _change(source: Source | Record, here: Shelf, loop: LoopFiles | None) -> Cha
     try:
         listed, texts = tasks.read_source(source)
     except (ValueError, OSError) as error:
-        raise UserError(f"the list cannot be read: {error}. Repair {own_file(source)} first.") from None
+        why = json_slip.fault(source, error).rstrip(".")
+        raise UserError(f"the list cannot be read: {why}. Repair {own_file(source)} first.") from None
     commands = approvals.unapproved(here, listed)
     if loop is None:
         return Change(source.name, None, source, texts, [], commands, [], {})

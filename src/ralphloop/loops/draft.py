@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 from ralphloop.domain import jsontext
 from ralphloop.domain.model import TaskList
 from ralphloop.errors import UserError
-from ralphloop.loops import json_slip
 from ralphloop.spelling import near
 from ralphloop.tasklists import boxes, features, markdown
 from ralphloop.tasklists.markdown import Line
+from ralphloop.views import json_slip
 
 BULLET = re.compile(r"(?:[-*+]|\d{1,9}[.)])[ \t]+(?:\[(?P<box>[ xX])\](?:[ \t]+|$))?(?P<text>.*)")
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from ralphloop.domain.plain import plain
-from ralphloop.domain.prompt import cut, line
+from ralphloop.domain.prompt import cut
 from ralphloop.evidence.checker import BUDGET_S, TIMEOUT_S
 from ralphloop.spelling import near
 from ralphloop.tasklists import feature_list
+from ralphloop.views.excerpt import SHOWN, Where, bounded, few, shown
 
-SHOWN = 3  # of what a list has many of
 NAMES_MOST = 200  # unknown names that are compared with the known ones
 NAME_MOST = 40  # characters of one that is shown, or compared
 
@@ -132,34 +131,6 @@ _MEANT = {
 _INSIDE = ("steps", "passes", "depends_on", "needs_human", "touches", "exclusive", "apart")
 
 
-class Where:
-    """The tasks that something is true of: the first few by name, and how many."""
-
-    def __init__(self) -> None:
-        self.first: list[str] = []
-        self.count = 0
-
-    def add(self, name: str) -> None:
-        self.count += 1
-        if len(self.first) < SHOWN:
-            self.first.append(shown(name))
-
-    def __str__(self) -> str:
-        return few(self.first, self.count)
-
-
-def shown(text: str, most: int = 60) -> str:
-    """A word of somebody else's on one line, and no more of it than can be read."""
-    return plain(line(text[: 4 * most], most))
-
-
-def few(first: Iterable[str], count: int) -> str:
-    """The first few of so many."""
-    said = list(first)
-    more = count - len(said)
-    return ", ".join(said) + (f" and {more:,} more" if more > 0 else "")
-
-
 def doubts(
     shared: Mapping[str, Any], features: Iterable[Mapping[str, Any]], names: Iterable[str]
 ) -> list[str]:
@@ -173,14 +144,6 @@ def doubts(
     pending = list(dict.fromkeys([*around.waiting(), *inside.waiting()]))
     pending += [_CRITERIA_PENDING] if shared.get("protect") == CRITERIA else []
     return [*bounded(misread), *bounded(wrong), *pending, *_unknown(around, inside)]
-
-
-def bounded(lines: list[str]) -> Iterator[str]:
-    """The first of many lines, and how many more there are."""
-    most = 2 * SHOWN
-    yield from lines[:most]
-    if len(lines) > most:
-        yield f"and {len(lines) - most:,} more of this kind"
 
 
 class _Look:

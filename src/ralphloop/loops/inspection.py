@@ -13,12 +13,14 @@ from ralphloop.domain.ledger import Ledger, name_tasks
 from ralphloop.domain.model import TaskList
 from ralphloop.errors import UserError
 from ralphloop.evidence import globs
-from ralphloop.loops import doubt, json_slip
-from ralphloop.loops.field import CRITERIA, shown
-from ralphloop.store import files, tasks
+from ralphloop.loops import doubt
+from ralphloop.loops.field import CRITERIA
+from ralphloop.store import tasks
 from ralphloop.tasklists import feature_list
 from ralphloop.tasklists.registry import own_file
 from ralphloop.tasklists.source import Source
+from ralphloop.views import json_slip
+from ralphloop.views.excerpt import shown
 
 SHELL = "/bin/sh"  # as the checks are run
 READ_MOST = 200  # commands that the shell reads
@@ -32,10 +34,8 @@ def read(source: Source, *, cannot: str) -> tuple[TaskList, Texts]:
     try:
         return tasks.read_source(source)
     except (ValueError, OSError) as error:
-        own = own_file(source)
-        text = files.read_quietly(own) if "list" in source.paths and isinstance(error, ValueError) else None
-        why = json_slip.told("feature_list.json", text, str(error)) if text is not None else str(error)
-        raise UserError(f"{source.name} {cannot}: {why.rstrip('.')} ({own}). Repair it.") from None
+        why = json_slip.fault(source, error).rstrip(".")
+        raise UserError(f"{source.name} {cannot}: {why} ({own_file(source)}). Repair it.") from None
 
 
 class Looked(NamedTuple):

@@ -20,7 +20,6 @@ from ralphloop.loops import allowance, doubt, inspection, interpreter, launch, p
 from ralphloop.loops.allowance import checked
 from ralphloop.loops.choice import choose
 from ralphloop.loops.consent import Approval, allowed_now
-from ralphloop.loops.field import SHOWN
 from ralphloop.loops.place import Place
 from ralphloop.loops.result import Result
 from ralphloop.store import approvals, arming, files, tasks
@@ -29,6 +28,7 @@ from ralphloop.store.shelf import Record, Shelf
 from ralphloop.tasklists.registry import own_file
 from ralphloop.tasklists.source import Source
 from ralphloop.views import figure
+from ralphloop.views.excerpt import SHOWN
 
 
 class Wish(NamedTuple):

@@ -13,7 +13,6 @@ from ralphloop.errors import UserError
 from ralphloop.loops import inspection
 from ralphloop.loops.choice import choose
 from ralphloop.loops.draft import Draft, decoded, from_text
-from ralphloop.loops.field import shown
 from ralphloop.loops.place import Place
 from ralphloop.loops.result import Result
 from ralphloop.loops.spec import wording
@@ -22,6 +21,7 @@ from ralphloop.tasklists.registry import own_file
 from ralphloop.tasklists.source import Source
 from ralphloop.tasklists.spec_phase import free_name
 from ralphloop.views import figure
+from ralphloop.views.excerpt import shown
 
 ROW = 80  # columns of the narrowest terminal that is thought of
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
