@@ -66,6 +66,14 @@ class Change(NamedTuple):
             lines.append(f"The checks of {self.name} are approved, but it still waits for them.")
         return lines
 
+    @property
+    def next(self) -> str:
+        """What becomes of it as long as the person only looks."""
+        kept = [*(["the list"] if self.diff else []), *(["the protected files"] if self.protected else [])]
+        back = f", and a stop may put {' and '.join(kept)} back" if kept else ""
+        how = f"`ralphloop approve {self.name}` allows it"
+        return f"This is only shown. {how}; until then it does not count{back}."
+
     def result(self, *, approved: bool, code: int = 0) -> Result:
         facts = {
             "name": self.name,
