@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import textwrap
 from collections.abc import Iterator, Sequence
 
 from ralphloop.domain.model import FEATURES, Task
@@ -22,8 +21,8 @@ from ralphloop.tasklists.source import Source
 from ralphloop.tasklists.spec_phase import free_name
 from ralphloop.views import figure
 from ralphloop.views.excerpt import shown
+from ralphloop.views.fold import COLUMNS
 
-ROW = 80  # columns of the narrowest terminal that is thought of
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 TEMPLATE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "templates", "RALPH_PROMPT.md")
 PROGRESS = "Status: NOT_STARTED\nIteration: 1\n\nNotes:\n"
@@ -152,21 +151,17 @@ def _heading(source: Source, count: int, *, cwd: str) -> str:
     """A list's name and size, and where it stands if a row has room for that."""
     said, own = f"{source.name}: {figure.count(count, 'task')} in ", own_file(source)
     whole = said + os.path.relpath(own, cwd)
-    return whole if len(whole) <= ROW else said + os.path.basename(own)
+    return whole if len(whole) <= COLUMNS else said + os.path.basename(own)
 
 
 def _lines(task: Task) -> Iterator[str]:
-    """A task on rows that the narrowest terminal has room for; its commands stay whole, to be copied."""
+    """A task, and below it its commands, to be copied."""
     needs = f" (after {shown(', '.join(task.depends_on), 200)})" if task.depends_on else ""
     name = shown(task.id or "-")
-    yield from _rows(f"{'✓' if task.done else '·'} {name}  {shown(task.title, 100)}{needs}")
+    yield f"{'✓' if task.done else '·'} {name}  {shown(task.title, 100)}{needs}"
     if task.needs_human:
-        yield from _rows(f"    asks you: {shown(task.needs_human, 100)}")
+        yield f"    asks you: {shown(task.needs_human, 100)}"
     yield from _commands_shown(task.verify)
-
-
-def _rows(text: str) -> list[str]:
-    return textwrap.wrap(text, ROW, subsequent_indent="    ", drop_whitespace=True, break_on_hyphens=False)
 
 
 def _commands_shown(verify: Sequence[str]) -> Iterator[str]:
