@@ -15,6 +15,7 @@ from ralphloop.loops.draft import Draft, decoded, from_text
 from ralphloop.loops.place import Place
 from ralphloop.loops.result import Result
 from ralphloop.loops.spec import wording
+from ralphloop.spelling import near
 from ralphloop.store import files
 from ralphloop.tasklists.registry import own_file
 from ralphloop.tasklists.source import Source
@@ -99,6 +100,31 @@ def must_be_new(place: Place, name: str) -> None:
 def must_be_list(source: tuple[str, bytes]) -> None:
     """Refuse what no list can be made from."""
     from_text(source[0], decoded(*source))
+
+
+def read(path: str) -> tuple[str, bytes]:
+    """The name and content of a file to make a list from."""
+    try:
+        with open(path, "rb") as file:
+            return path, file.read()
+    except IsADirectoryError:
+        held = [name for name in sorted(os.listdir(path)) if name.endswith((".md", ".json"))]
+        such = f", such as {os.path.join(path, held[0])}" if held else ""
+        raise UserError(f"{path} is a folder; name the file with the list in it{such}.") from None
+    except FileNotFoundError:
+        raise UserError(_missing(path)) from None
+
+
+def _missing(path: str) -> str:
+    """A file that is not there, and what may be meant."""
+    folder, name = os.path.split(path)
+    if folder and not os.path.isdir(folder):
+        return f"there is no folder {folder}, and so no {path}; look at the path, or change the folder."
+    said = f"there is no file {name} in {folder or 'this folder'}"
+    close = near(name, os.listdir(folder or ".")[:1000])
+    if close:
+        return f"{said}; did you mean {os.path.join(folder, close[0])}?"
+    return f"{said}; look at its name, or leave --from out for an empty list."
 
 
 def make(root: str, name: str, features: str, *, goal: str) -> str:
