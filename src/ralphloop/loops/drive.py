@@ -150,15 +150,17 @@ def run(
     wish: RunWish | None = None,
     approval: Approval | None = None,
     unapproved: bool = False,
+    seen: Sequence[str] = (),
 ) -> Result:
-    """Drive a loop in the background; `events` and `state` tell how it goes."""
+    """Drive a loop in the background; `events` and `state` tell how it goes. Doubts about its list that the
+    person has `seen` are not told again."""
     over = concluded(place, name)
     if over is not None:
         return over
     said: list[str] = []
     wish = (wish or RunWish())._replace(detached=True)
     prepared = prepare(place, name, wish=wish, told=said.append)
-    driven = begin(prepared, approval, unapproved, told=said.append)
+    driven = begin(prepared, approval, unapproved, seen, told=said.append)
     driver = supervised(driven)
     Thread(target=driver.wait, daemon=True).start()  # so that no ended process is left behind
     facts, told, code = left(driver, "runs in the background", doubts=driven.doubts)
