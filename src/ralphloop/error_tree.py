@@ -78,12 +78,20 @@ class DemoError(UserError):
 class UnapprovedError(UserError):
     """Nothing was done, because the person has not allowed these commands."""
 
-    def __init__(self, message: str, *, commands: tuple[str, ...], already: int, askable: bool) -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        commands: tuple[str, ...],
+        already: int,
+        askable: bool,
+        doubts: tuple[str, ...] = (),
+    ) -> None:
         super().__init__(message)
         self.commands = commands
         self.already = already  # so many more were approved before
         self.askable = askable  # not inside an agent's client
-        self.doubts: tuple[str, ...] = ()  # about the list that they stand in
+        self.doubts = doubts  # about the list that they stand in
 
 
 class UsageError(UserError):

@@ -33,6 +33,12 @@ def listed(project: Project, name: str) -> dict[str, object]:
 
 # approve
 
+ONLY_SHOWN = "This is only shown. `ralphloop approve shop` allows it; until then it does not count"
+
+
+def flat(said: str) -> str:
+    return " ".join(said.split())
+
 
 def test_nothing_to_approve_is_fine(running: Project) -> None:
     for words in ([], ["--yes"], ["--show"]):
@@ -107,6 +113,7 @@ def test_show_changes_nothing(running: Project) -> None:
     said = running.fine("approve", "shop", "--show")
     assert "  $ echo new\n" in said
     assert '+        "echo new"\n' in said
+    assert f"{ONLY_SHOWN}, and a stop may put the list back." in flat(said)
     assert running.digest() == before
 
 
@@ -170,6 +177,9 @@ def test_changed_protected_files_are_shown_and_adopted(project: Project) -> None
     project.write("check.sh", "true\n")
     begin(project, task("F1", "sh check.sh"), task("F2"), protect=["check.sh"])
     project.write("check.sh", leaving(project) + "\n")
+    assert f"{ONLY_SHOWN}, and a stop may put the protected files back." in flat(
+        project.fine("approve", "--show")
+    )
     said = project.fine("approve", "--yes")
     assert "Protected files differ:\n  check.sh (changed)\n" in said
     claim(project, "F1")
@@ -198,7 +208,9 @@ def test_an_approved_check_with_an_escape_sequence_is_shown_harmlessly(running: 
 def test_a_list_without_a_loop_can_be_approved_before_its_start(project: Project) -> None:
     write_list(project, task("F1", leaving(project)), task("F2"))
     before = project.digest()
-    assert f"  $ {leaving(project)}\n" in project.fine("approve", "--show")
+    said = project.fine("approve", "--show")
+    assert f"  $ {leaving(project)}\n" in said
+    assert flat(said).endswith(f"{ONLY_SHOWN}."), "no loop, and nothing to put back"
     assert project.digest() == before
     assert "Approved. `ralphloop start shop` begins the loop." in project.fine("approve", "--yes")
     assert json.loads(project.fine("status", "--json"))["loops"] == []

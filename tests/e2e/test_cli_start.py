@@ -372,13 +372,15 @@ def test_a_loop_that_no_hook_can_drive_is_not_started(project: Project) -> None:
 
 
 def test_a_list_in_which_no_task_can_run_is_refused(project: Project) -> None:
-    circle = [
+    waiting = [
         {"id": "A", "description": "a", "depends_on": ["B"]},
         {"id": "B", "description": "b", "depends_on": ["A"]},
     ]
-    project.write(".ralph/loops/shop/feature_list.json", json.dumps(circle))
+    project.write(".ralph/loops/shop/feature_list.json", json.dumps(waiting))
     before = project.digest()
-    assert "A waits in a circle for B" in project.refused("start")
+    circle = 'A → B → A wait for each other in a circle and can never run: take one out of "depends_on"'
+    assert f"can run. {circle}. Repair " in project.refused("start")
+    assert circle in json.loads(project.fine("plan", "--show", "--json"))["doubts"]
     assert project.digest() == before
 
 

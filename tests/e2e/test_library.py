@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ralphloop import loops
-from ralphloop.errors import UserError
+from ralphloop.errors import UnapprovedError, UserError
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 PAGE = REPOSITORY / "docs" / "library.md"
@@ -156,3 +156,17 @@ def test_a_start_that_failed_is_in_nobodys_way(tmp_path):
             loops.start(place, "shop")
         blocked.unlink()
         assert loops.start(place, "shop").data["name"] == "shop"
+
+
+def test_doubts_come_with_the_error_and_are_told_once_where_they_were_seen(tmp_path):
+    (tmp_path / "project").mkdir()
+    env = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path / "home")}
+    place = loops.Place(str(tmp_path / "project"), env)
+    loops.new(place, "shop", source=("shop.md", b"- Show the cart\n  - Verify: `if true`\n"))
+    with pytest.raises(UnapprovedError) as raised:
+        loops.start(place, "shop")
+    (doubt,) = raised.value.doubts
+    approval = loops.Approval(raised.value.commands)
+    begun = loops.start(place, "shop", wish=loops.Wish(approval=approval, seen=raised.value.doubts))
+    assert begun.data["doubts"] == [doubt]
+    assert not any(doubt in line for line in begun.messages)

@@ -42,8 +42,7 @@ def run(args: argparse.Namespace) -> int:
     if not args.json:
         _show(change)
     if change.is_any and args.show and not args.json:
-        allows = f"`ralphloop approve {change.name}` allows it"
-        tell(f"This is only shown. {allows}; until then it does not count, and a stop may put the list back.")
+        tell(change.next)
     if not change.is_any or args.show:
         return show(change.result(approved=False), as_json=args.json)
     if args.yes or (not args.json and can_ask() and ask("Approve? [y/N] ")):

@@ -9,8 +9,7 @@ import sys
 from ralphloop import loops
 from ralphloop.cli.output import show
 from ralphloop.errors import UserError
-from ralphloop.loops.draft import read as read_source
-from ralphloop.loops.task_list import must_be_list, must_be_name, must_be_new
+from ralphloop.loops.task_list import must_be_list, must_be_name, must_be_new, read
 
 STDIN = "-"
 
@@ -57,7 +56,7 @@ def _read(path: str) -> tuple[str, bytes]:
     """The name and content of what the list is made from."""
     if path == STDIN:
         return "stdin", _stdin()
-    return read_source(path)
+    return read(path)
 
 
 def _stdin() -> bytes:

@@ -70,8 +70,6 @@ def run(args: argparse.Namespace) -> int:
     stays = partial(_has_view, args)
     prepared = drive.prepare(place, args.name, wish=_wish(args), stays=stays, told=complain)
     driven = consented(args, partial(drive.begin, prepared, told=loops.quiet if args.json else view))
-    for doubt in driven.doubts if args.json else ():
-        complain(doubt)
     try:
         return _drive(args, driven)
     except KeyboardInterrupt:  # before the view is there to obey it

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Sequence
 from typing import NoReturn
 
 from ralphloop import loops
@@ -15,7 +16,7 @@ from ralphloop.config import CONTINUATIONS
 from ralphloop.errors import UserError
 from ralphloop.loops import launch
 from ralphloop.loops.consent import Approval
-from ralphloop.loops.outset import Wish, is_session
+from ralphloop.loops.outset import Wish, is_session, look_over
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -65,7 +66,9 @@ def run(args: argparse.Namespace) -> int:
         raise UserError("--permission-mode is for the client that --launch starts; add --launch.")
     place, limits = loops.here(), allowance.given(args)
 
-    def begin(approval: Approval | None, unapproved: bool) -> loops.Result:
+    looked = look_over(place, args.name)
+
+    def begin(approval: Approval | None, unapproved: bool, seen: Sequence[str]) -> loops.Result:
         wish = Wish(
             session=args.session,
             limits=limits,
@@ -74,6 +77,8 @@ def run(args: argparse.Namespace) -> int:
             approval=approval,
             unapproved=unapproved,
             launching=args.launch,
+            looked=looked,
+            seen=seen,
         )
         return loops.start(place, args.name, wish=wish)
 

@@ -47,6 +47,13 @@ def survey(tasks: TaskList, ledger: Ledger) -> Worklist:
     )
 
 
+def hopeless(tasks: TaskList) -> list[str]:
+    """The open tasks that can never run, whatever the person answers."""
+    states = [GIVEN if task.done else OPEN for task in tasks.tasks]
+    open_places = [place for place, state in enumerate(states) if state == OPEN]
+    return [tasks.tasks[place].id for place, _ in _sort(tasks, states, open_places)[2]]
+
+
 def _item(task: Task, place: int, ledger: Ledger) -> Item:
     known = ledger.tasks.get(task.id, {})
     return Item(

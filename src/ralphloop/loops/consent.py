@@ -22,6 +22,7 @@ from ralphloop.tasklists import registry
 from ralphloop.tasklists.pins import pair
 from ralphloop.tasklists.registry import own_file
 from ralphloop.tasklists.source import Source
+from ralphloop.views import json_slip
 
 # how the person said it, as the journal has it
 YES, TERMINAL, PROGRAM = "--yes", "terminal", "program"
@@ -32,7 +33,6 @@ class Approval(NamedTuple):
 
     commands: tuple[str, ...]
     by: str = PROGRAM
-    doubts: tuple[str, ...] = ()  # about the list, which the person has seen as well
 
 
 class Change(NamedTuple):
@@ -65,6 +65,14 @@ class Change(NamedTuple):
         if self.is_half:
             lines.append(f"The checks of {self.name} are approved, but it still waits for them.")
         return lines
+
+    @property
+    def next(self) -> str:
+        """What becomes of it as long as the person only looks."""
+        kept = [*(["the list"] if self.diff else []), *(["the protected files"] if self.protected else [])]
+        back = f", and a stop may put {' and '.join(kept)} back" if kept else ""
+        how = f"`ralphloop approve {self.name}` allows it"
+        return f"This is only shown. {how}; until then it does not count{back}."
 
     def result(self, *, approved: bool, code: int = 0) -> Result:
         facts = {
@@ -125,10 +133,16 @@ def listing(commands: Sequence[str], *, already: int = 0) -> list[str]:
 
 
 def allowed_now(
-    place: Place, source: Source, *, listed: TaskList, given: Approval | None, again: str
+    place: Place,
+    source: Source,
+    *,
+    listed: TaskList,
+    given: Approval | None,
+    again: str,
+    doubts: tuple[str, ...] = (),
 ) -> list[str]:
-    """Take the person's yes to the list's new commands down; those commands. Without it an error has them,
-    and `again`, the command to repeat with a yes."""
+    """Take the person's yes to the list's new commands down; those commands. Without it an error has them
+    and the list's doubts, and `again`, the command to repeat with a yes."""
     here = Shelf(source.root, place.env)
     new = approvals.unapproved(here, listed)
     if not new:
@@ -144,6 +158,7 @@ def allowed_now(
             commands=tuple(new),
             already=len(listed.commands) - len(new),
             askable=not (void or agent_in(place.env)),
+            doubts=doubts,
         )
     require_person(place.env, YES if given.by == YES else "an approval")
     approvals.approve(here, new, by=given.by)
@@ -178,7 +193,8 @@ def _change(source: Source | Record, here: Shelf, loop: LoopFiles | None) -> Cha
     try:
         listed, texts = tasks.read_source(source)
     except (ValueError, OSError) as error:
-        raise UserError(f"the list cannot be read: {error}. Repair {own_file(source)} first.") from None
+        why = json_slip.fault(source, error).rstrip(".")
+        raise UserError(f"the list cannot be read: {why}. Repair {own_file(source)} first.") from None
     commands = approvals.unapproved(here, listed)
     if loop is None:
         return Change(source.name, None, source, texts, [], commands, [], {})

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from itertools import islice
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from ralphloop.domain.model import Task, TaskList
+from ralphloop.domain.survey import hopeless
 from ralphloop.loops import field
 from ralphloop.loops.draft import LABEL
-from ralphloop.loops.field import SHOWN, Where, bounded, few, shown
 from ralphloop.spelling import near
-from ralphloop.tasklists import boxes, feature_list, markdown
+from ralphloop.tasklists import boxes, markdown
+from ralphloop.views.excerpt import SHOWN, Where, bounded, few, shown
 
+Fields = tuple[Mapping[str, Any], Sequence[Mapping[str, Any]]]
 COMPARED_MOST = 2_000  # ids that a misspelt one is compared with
 # how a check is written
 IN_FEATURES = '"verify": "COMMAND", or in Markdown a line Verify: `COMMAND`'
@@ -32,24 +34,19 @@ _BASH = (
 )
 
 
-def doubts(listed: TaskList, text: str | None, refused: Mapping[str, str]) -> list[str]:
-    """Of a list whose tasks have their names; `text` is the JSON of a feature list, `refused` what the shell
-    said about commands that it cannot read."""
+def doubts(listed: TaskList, fields: Fields | None, refused: Mapping[str, str]) -> list[str]:
+    """Of a list whose tasks have their names; `fields` are those of a feature list and of its features,
+    `refused` what the shell said about commands that it cannot read."""
     return [
-        *(_fields(listed, text) if text is not None else ()),
+        *(field.doubts(*fields, [task.id for task in listed.tasks]) if fields is not None else ()),
         *_twins(listed),
         *_nameless(listed),
         *bounded(list(dict.fromkeys(_only_text(listed)))),
         *_unchecked(listed),
         *_shared(listed),
-        *_dependencies(listed),
+        *unmet(listed),
         *_unreadable(listed, refused),
     ]
-
-
-def _fields(listed: TaskList, text: str) -> list[str]:
-    shared, features = feature_list.read(text)
-    return field.doubts(shared, features, [task.id for task in listed.tasks])
 
 
 def _where(tasks: Iterable[Task]) -> Where:
@@ -164,29 +161,41 @@ def bash_only(command: str) -> str:
     return next((name for name, pattern in _BASH if pattern.search(bare)), "")
 
 
-def _dependencies(listed: TaskList) -> Iterator[str]:
-    waits = {task.id: task.depends_on for task in listed.tasks if task.depends_on and not task.done}
-    known = {task.id: task.done for task in listed.tasks} if waits else {}
-    behind = {n: [o for o in wanted if o != n and known.get(o) is False] for n, wanted in waits.items()}
-    # a hostile list has more circles than anybody can count
-    circles = list(islice(_circles(behind), 2 * SHOWN))
-    lines = [*_selves(waits), *_strangers(waits, known), *map(_circle_told, circles)]
-    yield from bounded(list(dict.fromkeys(lines)))
-    stuck = {name for name, wanted in waits.items() if name in wanted or any(o not in known for o in wanted)}
+def unmet(listed: TaskList) -> list[str]:
+    """Why tasks can never run: who depends on what is not there, in which circle, or behind such a task."""
+    stuck = set(hopeless(listed))
+    waits = {task.id: task.depends_on for task in listed.tasks if task.id in stuck}
+    known = [task.id for task in listed.tasks] if stuck else []
+    circles = list(_circles(waits))
+    lines = [*_strangers(waits, known), *map(_circle_told, circles)]
+    there = {*known}
+    named = {name for name, wanted in waits.items() if not there.issuperset(wanted)}.union(*circles)
     where = Where()
-    for name in _behind(behind, stuck.union(*circles)):
-        where.add(name)
-    if where.count:
-        yield f"{where} {'waits' if where.count == 1 else 'wait'} behind such a task and can never run either"
+    for name in waits:
+        if name not in named:
+            where.add(name)
+    found = list(bounded(list(dict.fromkeys(lines))))
+    wait = "waits" if where.count == 1 else "wait"
+    return found + ([f"{where} {wait} behind such a task and can never run either"] if where.count else [])
 
 
-def _selves(waits: Mapping[str, tuple[str, ...]]) -> Iterator[str]:
-    for name in (name for name, wanted in waits.items() if name in wanted):
-        yield f'{shown(name)} depends on itself and can never run: take it out of its "depends_on"'
+def _circles(waits: Mapping[str, tuple[str, ...]]) -> Iterator[list[str]]:
+    """The circles that are found where each of these tasks waits for the first of them that it depends on."""
+    first = {name: next((one for one in wanted if one in waits), "") for name, wanted in waits.items()}
+    walked: set[str] = set()
+    for name in waits:
+        path: dict[str, None] = {}
+        while name in waits and name not in walked:
+            walked.add(name)
+            path[name] = None
+            name = first[name]
+        if name in path:
+            yield list(path)[list(path).index(name) :]
 
 
-def _strangers(waits: Mapping[str, tuple[str, ...]], known: Mapping[str, bool]) -> Iterator[str]:
-    found = ((name, other) for name, others in waits.items() for other in others if other not in known)
+def _strangers(waits: Mapping[str, tuple[str, ...]], known: Sequence[str]) -> Iterator[str]:
+    there = {*known}
+    found = ((name, other) for name, others in waits.items() for other in others if other not in there)
     for count, (name, other) in enumerate(found):
         meant = _near(other, known) if count < 2 * SHOWN else ""
         cure = f"did you mean {meant}?" if meant else 'add it, or take it out of "depends_on"'
@@ -195,54 +204,15 @@ def _strangers(waits: Mapping[str, tuple[str, ...]], known: Mapping[str, bool]) 
 
 
 def _circle_told(circle: list[str]) -> str:
+    if len(circle) == 1:
+        return f'{shown(circle[0])} depends on itself and can never run: take it out of its "depends_on"'
     named = [*map(shown, circle[: SHOWN + 1]), *(["…"] if len(circle) > SHOWN + 1 else []), shown(circle[0])]
     return (
         f'{" → ".join(named)} wait for each other in a circle and can never run: take one out of "depends_on"'
     )
 
 
-def _near(name: str, known: Mapping[str, bool]) -> str:
+def _near(name: str, known: Sequence[str]) -> str:
     """The id that may be meant."""
-    ids = [other for other in list(known)[:COMPARED_MOST] if len(other) <= 60] if len(name) <= 60 else []
+    ids = [other for other in known[:COMPARED_MOST] if len(other) <= 60] if len(name) <= 60 else []
     return "".join(map(shown, near(name, ids, cutoff=0.5)))
-
-
-def _circles(behind: Mapping[str, list[str]]) -> Iterator[list[str]]:
-    """The circles that tasks wait in, each once; a task that is in one is walked through once."""
-    walked: dict[str, int] = {}
-    for number, start in enumerate(behind):
-        path: list[str] = []
-        places: dict[str, int] = {}
-        todo = [(start, 0)]
-        while todo:
-            name, turn = todo.pop()
-            if turn == 0:
-                if name in places:
-                    yield path[places[name] :]
-                    continue
-                if name in walked:
-                    continue
-                walked[name] = number
-                places[name] = len(path)
-                path.append(name)
-            nexts = behind.get(name, [])
-            if turn < len(nexts):
-                todo += [(name, turn + 1), (nexts[turn], 0)]
-            else:
-                path.pop()
-                del places[name]
-
-
-def _behind(behind: Mapping[str, list[str]], stuck: set[str]) -> list[str]:
-    """The tasks that wait for one of these, in the list's order."""
-    waiters: dict[str, list[str]] = {}
-    for name, others in behind.items():
-        for other in others:
-            waiters.setdefault(other, []).append(name)
-    reached, todo = {*stuck}, [*stuck]
-    while todo:
-        for name in waiters.get(todo.pop(), ()):
-            if name not in reached:
-                reached.add(name)
-                todo.append(name)
-    return [name for name in behind if name in reached and name not in stuck]

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from typing import Any, NamedTuple
 
 from ralphloop.domain import jsontext
 from ralphloop.domain.model import TaskList
 from ralphloop.errors import UserError
-from ralphloop.loops import json_slip
-from ralphloop.spelling import near
 from ralphloop.tasklists import boxes, features, markdown
 from ralphloop.tasklists.markdown import Line
+from ralphloop.views import json_slip
 
 BULLET = re.compile(r"(?:[-*+]|\d{1,9}[.)])[ \t]+(?:\[(?P<box>[ xX])\](?:[ \t]+|$))?(?P<text>.*)")
-
-
 # a line of its own, whether or not it is an item: what proves the task, or is meant to
 _WORDS = "verify|verification|acceptance(?: criteri(?:a|on)| tests?)?|tests?|checks?|done when"
 LABEL = re.compile(rf"[*_]*(?:{_WORDS})[*_ ]*:", re.I)
@@ -43,31 +39,6 @@ def from_text(name: str, text: str) -> Draft:
         raise UserError(f"{name} has no list: each top-level line such as `- Log in` becomes a feature.")
     text = json.dumps({"features": found}, indent=2, ensure_ascii=False) + "\n"
     return Draft(text, features.parse({"list": text}))
-
-
-def read(path: str) -> tuple[str, bytes]:
-    """The name and content of a file to make a list from."""
-    try:
-        with open(path, "rb") as file:
-            return path, file.read()
-    except IsADirectoryError:
-        held = [name for name in sorted(os.listdir(path)) if name.endswith((".md", ".json"))]
-        such = f", such as {os.path.join(path, held[0])}" if held else ""
-        raise UserError(f"{path} is a folder; name the file with the list in it{such}.") from None
-    except FileNotFoundError:
-        raise UserError(_missing(path)) from None
-
-
-def _missing(path: str) -> str:
-    """A file that is not there, and what may be meant."""
-    folder, name = os.path.split(path)
-    if folder and not os.path.isdir(folder):
-        return f"there is no folder {folder}, and so no {path}; look at the path, or change the folder."
-    said = f"there is no file {name} in {folder or 'this folder'}"
-    close = near(name, os.listdir(folder or ".")[:1000])
-    if close:
-        return f"{said}; did you mean {os.path.join(folder, close[0])}?"
-    return f"{said}; look at its name, or leave --from out for an empty list."
 
 
 def decoded(name: str, data: bytes) -> str:

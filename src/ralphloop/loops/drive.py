@@ -20,7 +20,7 @@ from ralphloop.domain.supervision import Supervision
 from ralphloop.errors import BusyError, UserError
 from ralphloop.evidence import tree
 from ralphloop.evidence.approval import waiting
-from ralphloop.loops import care, exit_code, outset, precheck, resumption, run_branch, run_terms
+from ralphloop.loops import care, exit_code, inspection, outset, precheck, resumption, run_branch, run_terms
 from ralphloop.loops.allowance import checked
 from ralphloop.loops.book import locked
 from ralphloop.loops.choice import choose, is_done
@@ -52,6 +52,7 @@ class Prepared(NamedTuple):
     loop: LoopFiles | None  # the one that goes on
     cwd: str
     terms: Terms
+    looked: inspection.Looked | None  # the list of one that is to begin
 
 
 class Driven(NamedTuple):
@@ -91,29 +92,25 @@ def prepare(
     wish = run_terms.recalled(loop, wish) if loop is not None else wish
     terms = run_terms.of(wish, settings, place, source=source, loop=loop, cwd=cwd)
     terms = replace(terms, stays=stays())
-    return Prepared(place, wish, source, loop, cwd, terms)
+    looked = outset.look_over(place, source=source) if loop is None else None
+    return Prepared(place, wish, source, loop, cwd, terms, looked)
 
 
 def begin(
-    run: Prepared, approval: Approval | None = None, unapproved: bool = False, *, told: Tell = quiet
+    run: Prepared,
+    approval: Approval | None = None,
+    unapproved: bool = False,
+    seen: Sequence[str] = (),
+    *,
+    told: Tell = quiet,
 ) -> Driven:
-    """Begin a loop, or go on with the one that there is; `told` hears what a new one begins with."""
+    """Begin a loop, or go on with the one that there is; `told` hears what a new one begins with, without the
+    doubts that were `seen`."""
     place, loop, terms = run.place, run.loop, run.terms
     doubts: tuple[str, ...] = ()
     if loop is None:
-        wish = outset.Wish(
-            session=str(uuid.uuid4()),
-            limits=run.wish.limits,
-            endless=run.wish.endless,
-            approval=approval,
-            unapproved=unapproved,
-            launching=True,
-            supervision=Supervision(),
-        )
-        armed = outset.arm(place, run.source, wish=wish)
-        loop, doubts = armed.loop, tuple(armed.doubts)
-        for line in outset.tell(armed):
-            told(line)
+        armed = _arm(run, outset.Wish(approval=approval, unapproved=unapproved, seen=seen), told=told)
+        loop, doubts = armed.loop, armed.doubts
         terms = replace(terms, session=loop.record.session or "")
     else:
         precheck.require(place, run.source, launching=True)  # it may have come about since the loop began
@@ -123,6 +120,22 @@ def begin(
         care.forget(loop)
     run_branch.switch(terms, cwd=run.cwd, env=place.env)
     return Driven(place, loop, run.cwd, terms, doubts)
+
+
+def _arm(run: Prepared, wish: outset.Wish, *, told: Tell) -> outset.Armed:
+    """Begin a loop for a supervisor, in a session of its own."""
+    wish = wish._replace(
+        session=str(uuid.uuid4()),
+        limits=run.wish.limits,
+        endless=run.wish.endless,
+        launching=True,
+        supervision=Supervision(),
+        looked=run.looked,
+    )
+    armed = outset.arm(run.place, run.source, wish=wish)
+    for line in outset.tell(armed):
+        told(line)
+    return armed
 
 
 def supervised(driven: Driven) -> Supervised:
@@ -137,15 +150,17 @@ def run(
     wish: RunWish | None = None,
     approval: Approval | None = None,
     unapproved: bool = False,
+    seen: Sequence[str] = (),
 ) -> Result:
-    """Drive a loop in the background; `events` and `state` tell how it goes."""
+    """Drive a loop in the background; `events` and `state` tell how it goes. Doubts about its list that the
+    person has `seen` are not told again."""
     over = concluded(place, name)
     if over is not None:
         return over
     said: list[str] = []
     wish = (wish or RunWish())._replace(detached=True)
     prepared = prepare(place, name, wish=wish, told=said.append)
-    driven = begin(prepared, approval, unapproved, told=said.append)
+    driven = begin(prepared, approval, unapproved, seen, told=said.append)
     driver = supervised(driven)
     Thread(target=driver.wait, daemon=True).start()  # so that no ended process is left behind
     facts, told, code = left(driver, "runs in the background", doubts=driven.doubts)

@@ -5,81 +5,80 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from ralphloop.domain.plain import plain
-from ralphloop.domain.prompt import cut, line
+from ralphloop.domain.prompt import cut
+from ralphloop.evidence.checker import BUDGET_S, TIMEOUT_S
 from ralphloop.spelling import near
+from ralphloop.tasklists import feature_list
+from ralphloop.views.excerpt import SHOWN, Where, bounded, few, shown
 
-SHOWN = 3  # of what a list has many of
 NAMES_MOST = 200  # unknown names that are compared with the known ones
 NAME_MOST = 40  # characters of one that is shown, or compared
-MOST_S = 300  # of one command
 
 
 class Field(NamedTuple):
-    """What a field may hold, in words and as a test; `otherwise` is what comes of any other value, `pending`
-    what happens instead where it is not obeyed yet."""
+    """What a field may hold, in words; what comes of a wrong value, which is empty for one that is read as it
+    stands; what happens instead where the field is not obeyed yet."""
 
     form: str = ""
-    fits: Callable[[Any], bool] = lambda value: True
-    otherwise: str = ""
+    wrong: Callable[[Any], str] = lambda value: ""
     pending: str = ""
 
 
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str)
+def _read_by(reader: Callable[[Any], Any], otherwise: str) -> Callable[[Any], str]:
+    """Of a field that the parser reads like this; nothing at all is no mistake."""
+    return lambda value: "" if value == "" or reader(value) else otherwise
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
+def _all_read_by(reader: Callable[[Any], tuple[str, ...]], otherwise: str) -> Callable[[Any], str]:
+    """The same of each item of a list."""
+
+    def wrong(value: Any) -> str:
+        said = [item for item in (value if isinstance(value, list) else [value]) if item != ""]
+        return "" if len(reader(said)) == len(said) else otherwise
+
+    return wrong
 
 
-def _is_identity(value: Any) -> bool:
-    return _is_text(value) or _is_number(value)
+def _listed(one: str) -> Callable[[Any], str]:
+    """Texts or numbers, in brackets."""
+    some = _all_read_by(feature_list.as_texts, "only a text or a number is read")
+    return lambda value: some(value) or ("" if isinstance(value, list) else f"it is read as one {one}")
 
 
-def _is_texts(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(item, str) for item in value)
+def _wrong_time(value: Any) -> str:
+    meant_s = feature_list.as_seconds(value)
+    if meant_s is None:
+        return f"it is not read, and {TIMEOUT_S:.0f} s hold"
+    return f"a check is ended after {BUDGET_S:.0f} s in any case" if meant_s > BUDGET_S else ""
 
 
-def _is_identities(value: Any) -> bool:
-    return isinstance(value, list) and all(map(_is_identity, value))
+def _wrong_question(value: Any) -> str:
+    return "" if isinstance(value, bool) else _TEXT.wrong(value) and "nobody is asked"
 
 
-def _is_commands(value: Any) -> bool:
-    return _is_text(value) or _is_texts(value)
-
-
-def _is_seconds(value: Any) -> bool:
-    return _is_number(value) and 0 < value <= MOST_S
-
-
-_TEXT = Field("a text", _is_text, "it is not read")
+_TEXT = Field("a text", _read_by(feature_list.as_text, "it is not read"))
 _VERIFY = Field(
     'a command in quotes, or a list of them: ["make test"]',
-    _is_commands,
-    "only a command in quotes is a check",
+    _all_read_by(feature_list.as_commands, "only a command in quotes is a check"),
 )
-_TIMEOUT = Field(
-    f"a number of seconds, {MOST_S} at most",
-    _is_seconds,
-    f"otherwise 120 s hold, and never more than {MOST_S} s",
-)
+_TIMEOUT = Field(f"a number of seconds, {BUDGET_S:.0f} at most", _wrong_time)
 _WITH = Field(pending="the client that runs the loop works on every task")
 _REVIEW = Field(pending="nobody reviews, a task is proven by its checks alone")
 
 # What is known, for a feature and for the list itself; whoever builds a field takes its `pending` away.
 FEATURE: dict[str, Field] = {
-    "id": Field("a text or a number", _is_identity, "the task is called by its place"),
+    "id": Field("a text or a number", _read_by(feature_list.identity, "the task is called by its place")),
     "description": _TEXT,
     "title": _TEXT,
-    "steps": Field('a list of texts: ["first", "second"]', _is_texts, "a text alone is one step"),
+    "steps": Field('a list of texts: ["first", "second"]', _listed("step")),
     "passes": Field(
-        "true or false, without quotes", lambda v: isinstance(v, bool), "the task counts as open"
+        "true or false, without quotes",
+        lambda value: "" if isinstance(value, bool) else "the task counts as open",
     ),
     "verify": _VERIFY,
     "timeout_s": _TIMEOUT,
-    "depends_on": Field('a list of ids: ["F1"]', _is_identities, "a text alone is one id"),
-    "needs_human": Field("a text", lambda v: isinstance(v, (str, bool)), "nobody is asked"),
+    "depends_on": Field('a list of ids: ["F1"]', _listed("id")),
+    "needs_human": Field("a text", _wrong_question),
     "model": _TEXT,
     "category": Field(),
     "priority": Field(),
@@ -96,7 +95,8 @@ LIST: dict[str, Field] = {
     "timeout_s": _TIMEOUT,
     "model": _TEXT,
     "protect": Field(
-        'a glob in quotes, or a list of them: ["tests/**"]', _is_commands, "nothing is protected"
+        'a glob in quotes, or a list of them: ["tests/**"]',
+        _all_read_by(feature_list.as_commands, "only a glob in quotes protects"),
     ),
     "with": _WITH,
     "review": _REVIEW,
@@ -131,34 +131,6 @@ _MEANT = {
 _INSIDE = ("steps", "passes", "depends_on", "needs_human", "touches", "exclusive", "apart")
 
 
-class Where:
-    """The tasks that something is true of: the first few by name, and how many."""
-
-    def __init__(self) -> None:
-        self.first: list[str] = []
-        self.count = 0
-
-    def add(self, name: str) -> None:
-        self.count += 1
-        if len(self.first) < SHOWN:
-            self.first.append(shown(name))
-
-    def __str__(self) -> str:
-        return few(self.first, self.count)
-
-
-def shown(text: str, most: int = 60) -> str:
-    """A word of somebody else's on one line, and no more of it than can be read."""
-    return plain(line(text[: 4 * most], most))
-
-
-def few(first: Iterable[str], count: int) -> str:
-    """The first few of so many."""
-    said = list(first)
-    more = count - len(said)
-    return ", ".join(said) + (f" and {more:,} more" if more > 0 else "")
-
-
 def doubts(
     shared: Mapping[str, Any], features: Iterable[Mapping[str, Any]], names: Iterable[str]
 ) -> list[str]:
@@ -174,14 +146,6 @@ def doubts(
     return [*bounded(misread), *bounded(wrong), *pending, *_unknown(around, inside)]
 
 
-def bounded(lines: list[str]) -> Iterator[str]:
-    """The first of many lines, and how many more there are."""
-    most = 2 * SHOWN
-    yield from lines[:most]
-    if len(lines) > most:
-        yield f"and {len(lines) - most:,} more of this kind"
-
-
 class _Look:
     """What was seen in the objects of one kind."""
 
@@ -189,7 +153,7 @@ class _Look:
         self._known, self._elsewhere = known, elsewhere
         self._cures: dict[str, tuple[str, str]] = {}
         self._misread: dict[str, Where] = {}
-        self._wrong: dict[tuple[str, type], tuple[Where, str]] = {}
+        self._wrong: dict[tuple[str, str, type], tuple[Where, str]] = {}
         self._pending: dict[str, None] = {}
         self.unknown: dict[str, None] = {}
         self.uncounted = 0
@@ -201,10 +165,11 @@ class _Look:
                 self._take_unknown(found, key, name)
             elif field.pending:
                 self._pending[key] = None
-            elif value is not None and not field.fits(value):
-                if (key, type(value)) not in self._wrong:
-                    self._wrong[key, type(value)] = Where(), _kind(value)
-                self._wrong[key, type(value)][0].add(name)
+            elif value is not None and (wrong := field.wrong(value)):
+                kind = key, wrong, type(value)
+                if kind not in self._wrong:
+                    self._wrong[kind] = Where(), _kind(value)
+                self._wrong[kind][0].add(name)
 
     def _take_unknown(self, found: Mapping[str, Any], key: str, name: str) -> None:
         if key not in self._cures:
@@ -233,9 +198,8 @@ class _Look:
             yield f"{self._place(key, 'in', where)} is no known field and does nothing: {self._cures[key][1]}"
 
     def wrong(self) -> Iterator[str]:
-        for (key, _), (where, kind) in self._wrong.items():
-            field = self._known[key]
-            yield f"{self._place(key, 'of', where)} is {kind}: {field.otherwise}; write {field.form}"
+        for (key, wrong, _), (where, kind) in self._wrong.items():
+            yield f"{self._place(key, 'of', where)} is {kind}: {wrong}; write {self._known[key].form}"
 
     def waiting(self) -> Iterator[str]:
         for key in self._pending:

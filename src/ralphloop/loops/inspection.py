@@ -7,18 +7,20 @@ import re
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from typing import Any, NamedTuple
 
 from ralphloop.domain.ledger import Ledger, name_tasks
 from ralphloop.domain.model import TaskList
 from ralphloop.errors import UserError
 from ralphloop.evidence import globs
-from ralphloop.loops import doubt, json_slip
-from ralphloop.loops.field import CRITERIA, shown
-from ralphloop.store import files, tasks
+from ralphloop.loops import doubt
+from ralphloop.loops.field import CRITERIA
+from ralphloop.store import tasks
 from ralphloop.tasklists import feature_list
 from ralphloop.tasklists.registry import own_file
 from ralphloop.tasklists.source import Source
+from ralphloop.views import json_slip
+from ralphloop.views.excerpt import shown
 
 SHELL = "/bin/sh"  # as the checks are run
 READ_MOST = 200  # commands that the shell reads
@@ -32,36 +34,48 @@ def read(source: Source, *, cannot: str) -> tuple[TaskList, Texts]:
     try:
         return tasks.read_source(source)
     except (ValueError, OSError) as error:
-        own = own_file(source)
-        text = files.read_quietly(own) if "list" in source.paths and isinstance(error, ValueError) else None
-        why = json_slip.told("feature_list.json", text, str(error)) if text is not None else str(error)
-        raise UserError(f"{source.name} {cannot}: {why.rstrip('.')} ({own}). Repair it.") from None
+        why = json_slip.fault(source, error).rstrip(".")
+        raise UserError(f"{source.name} {cannot}: {why} ({own_file(source)}). Repair it.") from None
 
 
-def doubts(root: str, listed: TaskList, texts: Texts) -> list[str]:
-    """What is doubtful about a list of this project; its tasks get their names."""
+class Looked(NamedTuple):
+    """A list that was looked over, as it was then."""
+
+    texts: Texts
+    doubts: tuple[str, ...]
+    fault: str = ""  # the one of them for which no loop can begin
+
+
+def look(root: str, listed: TaskList, texts: Texts, *, before: Looked | None = None) -> Looked:
+    """What is doubtful about a list of this project, unless that was looked at before; its tasks get their
+    names."""
     name_tasks(listed, Ledger())
-    commands, text = listed.commands, texts.get("list")
-    refused = refusals(commands[:READ_MOST])
-    found = doubt.doubts(listed, text, refused)
-    if len(commands) > READ_MOST:
-        found.append(f"only the first {READ_MOST} of {len(commands):,} checks were read by `sh -n`")
-    return found + (_unprotected(root, text) if text is not None else [])
+    if before is not None and before.texts == texts:
+        return before
+    text = texts.get("list")
+    fields = feature_list.read(text) if text is not None else None
+    refused, count = refusals(listed.commands)
+    found = doubt.doubts(listed, fields, refused)
+    if count < len(listed.commands):
+        found.append(f"only the first {count} of {len(listed.commands):,} checks were read by `sh -n`")
+    unheld, fault = _unprotected(root, fields[0]) if fields is not None else ([], "")
+    return Looked(texts, (*found, *unheld, *([fault] if fault else [])), fault)
 
 
-def refusals(commands: Sequence[str]) -> dict[str, str]:
-    """What the shell says about those of the commands that it cannot read; it runs none of them."""
-    until, found = time.monotonic() + ALL_READ_S, {}
-    for command in commands:
+def refusals(commands: Sequence[str]) -> tuple[dict[str, str], int]:
+    """What the shell says about those of the commands that it cannot read, and how many it had the time to
+    read; it runs none of them."""
+    until, asked = time.monotonic() + ALL_READ_S, commands[:READ_MOST]
+    found: dict[str, str] = {}
+    for count, command in enumerate(asked):
         if time.monotonic() > until:
-            break
+            return found, count
         said = _refusal(command)
         if said:
             found[command] = said
-    return found
+    return found, len(asked)
 
 
-@lru_cache(maxsize=2 * READ_MOST)  # a list is looked over again once its checks are approved
 def _refusal(command: str) -> str:
     try:
         done = subprocess.run(
@@ -81,15 +95,12 @@ def _refusal(command: str) -> str:
     return _HEAD.sub("", said.partition("\n")[0]) or "it cannot be read" if done.returncode else ""
 
 
-def _unprotected(root: str, text: str) -> list[str]:
-    """The patterns under `protect` that name no file, or too many."""
-    shared = feature_list.read(text)[0]
-    patterns = feature_list.protect(text) if shared.get("protect") != CRITERIA else []
+def _unprotected(root: str, shared: Mapping[str, Any]) -> tuple[list[str], str]:
+    """The patterns under `protect` that name no file yet, and why they cannot hold if one names too many."""
+    said = shared.get("protect")
+    patterns = feature_list.as_commands(said) if said != CRITERIA else ()
     try:
-        return [
-            f"`protect` names no file yet: {shown(pattern)}"
-            for pattern in patterns
-            if not any(True for _ in globs.matching(root, [pattern]))
-        ]
+        empty = [one for one in patterns if not sum(1 for _ in globs.matching(root, [one]))]
     except OSError as error:
-        return [f"`protect` cannot hold: {error}"]
+        return [], f"`protect` cannot hold: {error}"
+    return [f"`protect` names no file yet: {shown(pattern)}" for pattern in empty], ""

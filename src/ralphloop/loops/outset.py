@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import os
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from ralphloop import config
 from ralphloop.domain.ledger import Ledger, name_tasks
 from ralphloop.domain.model import APPROVE, CANCELLED, ENDED, FEATURES, LoopState, TaskList
-from ralphloop.domain.prompt import line
 from ralphloop.domain.supervision import Supervision
 from ralphloop.domain.survey import survey
 from ralphloop.domain.worklist import Worklist
-from ralphloop.errors import TakenError, UnapprovedError, UserError
+from ralphloop.errors import TakenError, UserError
 from ralphloop.evidence import protect
 from ralphloop.evidence.approval import digest, waiting
-from ralphloop.loops import allowance, inspection, interpreter, launch, precheck, terms
+from ralphloop.loops import allowance, doubt, inspection, interpreter, launch, precheck, terms
 from ralphloop.loops.allowance import checked
 from ralphloop.loops.choice import choose
 from ralphloop.loops.consent import Approval, allowed_now
@@ -29,6 +28,7 @@ from ralphloop.store.shelf import Record, Shelf
 from ralphloop.tasklists.registry import own_file
 from ralphloop.tasklists.source import Source
 from ralphloop.views import figure
+from ralphloop.views.excerpt import SHOWN
 
 
 class Wish(NamedTuple):
@@ -42,6 +42,14 @@ class Wish(NamedTuple):
     unapproved: bool = False  # begin although checks are not approved; they do not run
     launching: bool = False  # the client is started on it at once
     supervision: Supervision | None = None  # where a supervisor begins it
+    looked: inspection.Looked | None = None  # the list, if it was looked over
+    seen: Sequence[str] = ()  # of its doubts, those that the person was shown
+
+
+def look_over(place: Place, name: str | None = None, *, source: Source | None = None) -> inspection.Looked:
+    """A list that a loop can begin over (`source`, where that is known), with what is doubtful about it."""
+    source = source or choose(place, name)
+    return inspection.look(source.root, *_startable(source))
 
 
 def start(place: Place, name: str | None = None, *, wish: Wish | None = None) -> Result:
@@ -67,30 +75,19 @@ class Armed(NamedTuple):
     listed: TaskList
     checks: list[precheck.Check]
     protected: int
-    doubts: list[str]  # about the list
-    told: frozenset[str] = frozenset()  # those of them that the person has seen
+    doubts: tuple[str, ...]  # about the list
+    seen: frozenset[str] = frozenset()  # those of them that the person was shown
 
 
 def arm(place: Place, source: Source, *, wish: Wish) -> Armed:
     """Begin a loop over the list, once the person has allowed its checks."""
     listed, texts = _startable(source)
-    limits = checked(wish.limits, endless=wish.endless)
-    if wish.session is not None and not is_session(wish.session):
-        raise UserError(f"{wish.session[:40]!r} cannot be a session id; leave it out, or name another.")
-    if wish.continue_with not in (None, *config.CONTINUATIONS):
-        ways = " or ".join(config.CONTINUATIONS)
-        raise UserError(f"a loop goes on by {ways}, not by {wish.continue_with!r:.40}.")
+    limits = _checked(wish)
     begun = ready(place, source, session=wish.session, limits=limits, launching=wish.launching)
-    terms.must_hold(source, listed)
-    doubts = inspection.doubts(source.root, listed, texts)
-    allowed = []
-    if not wish.unapproved:
-        again = f"ralphloop {'start' if wish.supervision is None else 'run'} {source.name}"
-        try:
-            allowed = allowed_now(place, source, listed=listed, given=wish.approval, again=again)
-        except UnapprovedError as error:
-            error.doubts = tuple(doubts)
-            raise
+    looked = inspection.look(source.root, listed, texts, before=wish.looked)
+    if looked.fault:
+        raise UserError(looked.fault + ".")
+    allowed = _allowed(place, source, listed=listed, wish=wish, doubts=looked.doubts)
     begun = begun._replace(supervision=wish.supervision)
     loop = begin(place, source, ready=begun, continue_with=wish.continue_with)
     if allowed and wish.approval is not None:
@@ -98,8 +95,28 @@ def arm(place: Place, source: Source, *, wish: Wish) -> Armed:
     protected = _pin_protected(loop)
     if source.layout == FEATURES:
         tasks.show_now(loop, loop.state())
-    seen = frozenset(wish.approval.doubts if wish.approval is not None else ())
-    return Armed(loop, listed, begun.checks, protected, doubts, seen)
+    return Armed(loop, listed, begun.checks, protected, looked.doubts, frozenset(wish.seen))
+
+
+def _checked(wish: Wish) -> dict[str, float]:
+    """The limits, where nothing that is wished for is out of the question."""
+    limits = checked(wish.limits, endless=wish.endless)
+    if wish.session is not None and not is_session(wish.session):
+        raise UserError(f"{wish.session[:40]!r} cannot be a session id; leave it out, or name another.")
+    if wish.continue_with not in (None, *config.CONTINUATIONS):
+        ways = " or ".join(config.CONTINUATIONS)
+        raise UserError(f"a loop goes on by {ways}, not by {wish.continue_with!r:.40}.")
+    return limits
+
+
+def _allowed(
+    place: Place, source: Source, *, listed: TaskList, wish: Wish, doubts: tuple[str, ...]
+) -> list[str]:
+    """The commands that the person allows with this."""
+    if wish.unapproved:
+        return []
+    again = f"ralphloop {'start' if wish.supervision is None else 'run'} {source.name}"
+    return allowed_now(place, source, listed=listed, given=wish.approval, again=again, doubts=doubts)
 
 
 class Ready(NamedTuple):
@@ -156,8 +173,9 @@ def _startable(source: Source) -> tuple[TaskList, inspection.Texts]:
         raise UserError(f"every task of {source.name} is done; add one to {own}, or reopen one.")
     work = look(listed)
     if not work.next and not work.asked:
-        why = "; ".join(f"{task} {reason}" for task, reason in work.stuck)
-        raise UserError(f"no task of {source.name} can run: {line(why)}. Repair {own} and start again.")
+        why = "; ".join(doubt.unmet(listed)[:SHOWN])
+        end = "" if why.endswith("?") else "."
+        raise UserError(f"no task of {source.name} can run. {why}{end} Repair {own} and start again.")
     return listed, texts
 
 
@@ -227,7 +245,7 @@ def tell(armed: Armed, *, binding: str = "") -> list[str]:
     record, state = loop.record, loop.state()
     told = [f"Loop {record.id}: {_done(listed)}/{len(listed.tasks)} done, {allowance.told(record.limits)}."]
     told += [_binding(record, state, cwd=binding)] if binding else []
-    told += [f"! {doubt}" for doubt in armed.doubts if doubt not in armed.told]
+    told += [f"! {doubt}" for doubt in armed.doubts if doubt not in armed.seen]
     if armed.protected:
         kept = "is kept as it is now" if armed.protected == 1 else "are kept as they are now"
         told.append(f"{figure.count(armed.protected, 'protected file')} {kept}.")
@@ -267,5 +285,5 @@ def _facts(armed: Armed) -> dict[str, object]:
         "total": len(listed.tasks),
         "unapproved": waiting(loop),
         "checks": [check._asdict() for check in armed.checks],
-        "doubts": armed.doubts,
+        "doubts": list(armed.doubts),
     }

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import textwrap
 from collections.abc import Iterator, Sequence
 
 from ralphloop.domain.model import FEATURES, Task
@@ -13,17 +12,18 @@ from ralphloop.errors import UserError
 from ralphloop.loops import inspection
 from ralphloop.loops.choice import choose
 from ralphloop.loops.draft import Draft, decoded, from_text
-from ralphloop.loops.field import shown
 from ralphloop.loops.place import Place
 from ralphloop.loops.result import Result
 from ralphloop.loops.spec import wording
+from ralphloop.spelling import near
 from ralphloop.store import files
 from ralphloop.tasklists.registry import own_file
 from ralphloop.tasklists.source import Source
 from ralphloop.tasklists.spec_phase import free_name
 from ralphloop.views import figure
+from ralphloop.views.excerpt import shown
+from ralphloop.views.fold import COLUMNS
 
-ROW = 80  # columns of the narrowest terminal that is thought of
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 TEMPLATE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "templates", "RALPH_PROMPT.md")
 PROGRESS = "Status: NOT_STARTED\nIteration: 1\n\nNotes:\n"
@@ -39,14 +39,14 @@ def new(place: Place, name: str, *, goal: str = "", source: tuple[str, bytes] | 
     count = len(draft.listed.tasks)
     many = "1 feature" if count == 1 else f"{count} features"
     told = [f"Created {folder} with {many}." if count else f"Created {folder} with an empty list."]
-    odd = inspection.doubts(place.project, draft.listed, {"list": draft.text})
+    odd = inspection.look(place.project, draft.listed, {"list": draft.text}).doubts
     told += [f"! {doubt}" for doubt in odd]
     mend = f"Mend that in {folder}/feature_list.json; `ralphloop plan --show {name}` looks again."
     told += [mend] if odd else []
     run = f"`ralphloop run {name}`, or `{begin}` for a session of yours"
     told.append(f"Next: {run}" if count else f"Next: {fill}, then {run}")
     facts = {"name": name, "folder": folder, "features": count, "next": begin if count else fill}
-    return Result({**facts, "doubts": odd}, tuple(told))
+    return Result({**facts, "doubts": list(odd)}, tuple(told))
 
 
 def plan(place: Place, goal: str, *, name: str | None = None) -> Result:
@@ -71,7 +71,7 @@ def show_plan(place: Place, name: str | None = None) -> Result:
     source = choose(place, name)
     listed, texts = inspection.read(source, cannot="cannot be read")
     odd = [] if listed.tasks else ["there are no tasks yet"]
-    odd += inspection.doubts(source.root, listed, texts)
+    odd += inspection.look(source.root, listed, texts).doubts
     facts = {
         "name": source.name,
         "tasks": [_facts(task) for task in listed.tasks],
@@ -100,6 +100,31 @@ def must_be_new(place: Place, name: str) -> None:
 def must_be_list(source: tuple[str, bytes]) -> None:
     """Refuse what no list can be made from."""
     from_text(source[0], decoded(*source))
+
+
+def read(path: str) -> tuple[str, bytes]:
+    """The name and content of a file to make a list from."""
+    try:
+        with open(path, "rb") as file:
+            return path, file.read()
+    except IsADirectoryError:
+        held = [name for name in sorted(os.listdir(path)) if name.endswith((".md", ".json"))]
+        such = f", such as {os.path.join(path, held[0])}" if held else ""
+        raise UserError(f"{path} is a folder; name the file with the list in it{such}.") from None
+    except FileNotFoundError:
+        raise UserError(_missing(path)) from None
+
+
+def _missing(path: str) -> str:
+    """A file that is not there, and what may be meant."""
+    folder, name = os.path.split(path)
+    if folder and not os.path.isdir(folder):
+        return f"there is no folder {folder}, and so no {path}; look at the path, or change the folder."
+    said = f"there is no file {name} in {folder or 'this folder'}"
+    close = near(name, os.listdir(folder or ".")[:1000])
+    if close:
+        return f"{said}; did you mean {os.path.join(folder, close[0])}?"
+    return f"{said}; look at its name, or leave --from out for an empty list."
 
 
 def make(root: str, name: str, features: str, *, goal: str) -> str:
@@ -152,21 +177,17 @@ def _heading(source: Source, count: int, *, cwd: str) -> str:
     """A list's name and size, and where it stands if a row has room for that."""
     said, own = f"{source.name}: {figure.count(count, 'task')} in ", own_file(source)
     whole = said + os.path.relpath(own, cwd)
-    return whole if len(whole) <= ROW else said + os.path.basename(own)
+    return whole if len(whole) <= COLUMNS else said + os.path.basename(own)
 
 
 def _lines(task: Task) -> Iterator[str]:
-    """A task on rows that the narrowest terminal has room for; its commands stay whole, to be copied."""
+    """A task, and below it its commands, to be copied."""
     needs = f" (after {shown(', '.join(task.depends_on), 200)})" if task.depends_on else ""
     name = shown(task.id or "-")
-    yield from _rows(f"{'✓' if task.done else '·'} {name}  {shown(task.title, 100)}{needs}")
+    yield f"{'✓' if task.done else '·'} {name}  {shown(task.title, 100)}{needs}"
     if task.needs_human:
-        yield from _rows(f"    asks you: {shown(task.needs_human, 100)}")
+        yield f"    asks you: {shown(task.needs_human, 100)}"
     yield from _commands_shown(task.verify)
-
-
-def _rows(text: str) -> list[str]:
-    return textwrap.wrap(text, ROW, subsequent_indent="    ", drop_whitespace=True, break_on_hyphens=False)
 
 
 def _commands_shown(verify: Sequence[str]) -> Iterator[str]:

@@ -7,17 +7,13 @@ import os
 from ralphloop import config
 from ralphloop.agents.presence import agent_in
 from ralphloop.domain.limits import iteration_limit
-from ralphloop.domain.model import BUDGET, CANCELLED, COMPLETE, FEATURES, Limits, TaskList
-from ralphloop.errors import UserError
-from ralphloop.evidence import globs
+from ralphloop.domain.model import BUDGET, CANCELLED, COMPLETE, FEATURES, Limits
 from ralphloop.loops import allowance
 from ralphloop.loops.person import require_person
 from ralphloop.loops.place import Place, last_over
 from ralphloop.loops.precheck import Check
 from ralphloop.store import arming, files, pins, shelf, tasks
 from ralphloop.store.loop import LoopFiles
-from ralphloop.tasklists import feature_list
-from ralphloop.tasklists.registry import own_file
 from ralphloop.tasklists.source import Source
 
 
@@ -105,15 +101,3 @@ def carry_over(loop: LoopFiles, before: LoopFiles) -> None:
         spent = files.read_quietly(os.path.join(before.kept, "usage.json"))
         if spent is not None:
             files.write_text(os.path.join(loop.kept, "usage.json"), spent)
-
-
-def must_hold(source: Source, listed: TaskList) -> None:
-    """An error before anything is armed if `protect` names more files than can be kept."""
-    if not any(task.guarded for task in listed.tasks):
-        return
-    patterns = feature_list.protect(files.read_text(own_file(source)) or "")
-    try:
-        for pattern in patterns:
-            any(False for _ in globs.matching(source.root, [pattern]))
-    except OSError as error:
-        raise UserError(f"`protect` cannot hold: {error}.") from None

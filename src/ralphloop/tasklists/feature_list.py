@@ -26,8 +26,8 @@ def parse(texts: Texts) -> TaskList:
         read_tasks(features, shared),
         iteration=progress.number(notes, progress.ITERATION) or 0,
         max_iterations=progress.number(notes, progress.MAX_ITERATIONS),
-        verify=_commands(shared.get("verify")),
-        timeout_s=_seconds(shared.get("timeout_s")),
+        verify=as_commands(shared.get("verify")),
+        timeout_s=as_seconds(shared.get("timeout_s")),
     )
 
 
@@ -46,13 +46,13 @@ def read(text: str) -> tuple[dict[str, Any], list[Any]]:
 
 def protect(text: str) -> list[str]:
     """The globs of the files that no claim may touch."""
-    return list(_commands(read(text)[0].get("protect")))
+    return list(as_commands(read(text)[0].get("protect")))
 
 
 def read_tasks(features: list[Any], shared: dict[str, Any]) -> list[Task]:
-    verify = _commands(shared.get("verify"))
-    model = _text(shared.get("model"))
-    guarded = bool(_commands(shared.get("protect")))
+    verify = as_commands(shared.get("verify"))
+    model = as_text(shared.get("model"))
+    guarded = bool(as_commands(shared.get("protect")))
     tasks: list[Task] = []
     seen: set[str] = set()
     for feature in features:
@@ -61,12 +61,12 @@ def read_tasks(features: list[Any], shared: dict[str, Any]) -> list[Task]:
         get = feature.get
         title = get("description")
         if not title or not isinstance(title, str):
-            title = _text(get("title"))
+            title = as_text(get("title"))
         task = Task(
             identity(get("id")),
             title,
             done=get("passes") is True,
-            steps=_texts(get("steps")),
+            steps=as_texts(get("steps")),
             verify=verify,
             model=model,
             guarded=guarded,
@@ -84,11 +84,11 @@ def read_tasks(features: list[Any], shared: dict[str, Any]) -> list[Task]:
 def _add_rare(task: Task, get: Callable[[str], Any]) -> None:
     """The fields that few features have: a list of 100,000 is read at a stop."""
     waits = get("needs_human")
-    task.needs_human = _A_PERSON if waits is True else _text(waits)
-    task.verify = _commands(get("verify")) or task.verify
-    task.model = _text(get("model")) or task.model
-    task.depends_on = _texts(get("depends_on"))
-    task.timeout_s = _seconds(get("timeout_s"))
+    task.needs_human = _A_PERSON if waits is True else as_text(waits)
+    task.verify = as_commands(get("verify")) or task.verify
+    task.model = as_text(get("model")) or task.model
+    task.depends_on = as_texts(get("depends_on"))
+    task.timeout_s = as_seconds(get("timeout_s"))
 
 
 def identity(value: Any) -> str:
@@ -100,11 +100,11 @@ def identity(value: Any) -> str:
     return str(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else ""
 
 
-def _text(value: Any) -> str:
+def as_text(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _texts(value: Any) -> tuple[str, ...]:
+def as_texts(value: Any) -> tuple[str, ...]:
     """A list of texts or numbers, or a single one; ids are written the same way."""
     if value is None:
         return ()
@@ -115,14 +115,14 @@ def _texts(value: Any) -> tuple[str, ...]:
     return tuple(items)
 
 
-def _commands(value: Any) -> tuple[str, ...]:
+def as_commands(value: Any) -> tuple[str, ...]:
     if value is None:
         return ()
     items = value if isinstance(value, list) else [value]
     return tuple([item for item in items if isinstance(item, str) and item.strip()])
 
 
-def _seconds(value: Any) -> Optional[float]:
+def as_seconds(value: Any) -> Optional[float]:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
     return float(value) if 0 < value < 1e9 else None

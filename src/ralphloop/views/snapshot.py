@@ -231,8 +231,10 @@ def _tasks(loop: LoopFiles) -> tuple[TaskList, Ledger, Worklist, str]:
     try:
         return (*tasks.look(loop), "")
     except (ValueError, OSError) as error:
+        from ralphloop.views import json_slip  # only for a list that is broken
+
         none, ledger = TaskList(()), loop.load_ledger()
-        return none, ledger, survey(none, ledger), str(error)
+        return none, ledger, survey(none, ledger), json_slip.fault(loop.record, error)
 
 
 def _uncommitted(loop: LoopFiles, state: LoopState, listed: TaskList, ledger: Ledger) -> list[str]:

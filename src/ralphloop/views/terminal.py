@@ -16,6 +16,7 @@ from ralphloop.domain.model import (
     CANCELLED,
     CLAIMED,
     COMPLETE,
+    CORRUPT,
     DENIED,
     ENDED,
     FAILED,
@@ -78,7 +79,7 @@ def block(view: LoopView, *, now: float, width: int = COLUMNS) -> list[str]:
     lines = [plain(_headline(view)), plain(f"  {view.layout} · {where} · {_owner(view)} · {_age(view, now)}")]
     if view.fault and view.outcome not in FINAL:
         lines.append("  the tasks cannot be read: " + _short(view.fault, most))
-    if view.detail and view.detail != view.fault:
+    if view.detail and view.detail != view.fault and not (view.fault and view.outcome == CORRUPT):
         lines.append("  why: " + _short(view.detail, most))
     if view.uncommitted and view.outcome != COMPLETE:
         lines.append("  " + _short(f"{committed.told(view.uncommitted)} ({view.commit_fault})", most))

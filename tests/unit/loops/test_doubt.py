@@ -11,7 +11,7 @@ from ralphloop.domain.model import TaskList
 from ralphloop.loops.doubt import IN_BOXES, IN_FEATURES, bash_only, doubts
 from ralphloop.loops.draft import from_text
 from ralphloop.loops.inspection import refusals
-from ralphloop.tasklists import features, specum
+from ralphloop.tasklists import feature_list, features, specum
 from unit.domain.cases import each
 
 UNPROVEN = "nothing can prove what the agent says is done (it counts as unverified)"
@@ -30,12 +30,12 @@ def of(*tasks: dict[str, Any], **shared: Any) -> list[str]:
     ]
     text = json.dumps({**shared, "features": full})
     listed = named(features.parse({"list": text}))
-    return doubts(listed, text, refusals(listed.commands))
+    return doubts(listed, feature_list.read(text), refusals(listed.commands)[0])
 
 
 def of_markdown(text: str) -> list[str]:
     draft = from_text("ideas.md", text)
-    return doubts(named(draft.listed), draft.text, {})
+    return doubts(named(draft.listed), feature_list.read(draft.text), {})
 
 
 def of_boxes(text: str) -> list[str]:
@@ -105,6 +105,15 @@ def test_tasks_without_a_check_are_summed_up(tasks: list[dict[str, Any]], told: 
                 'F2 depends on "Log in", which is not in the list, and can never run: did you mean login?',
                 "F3 waits behind such a task and can never run either",
             ],
+        ),
+        # a question to the person opens no circle, and one task may wait in several
+        (
+            [{"depends_on": ["F2"], "needs_human": "a key"}, {"depends_on": ["F1"]}],
+            [f"F1 → F2 → F1 {IN_A_CIRCLE}"],
+        ),
+        (
+            [{"depends_on": ["F2", "F3"]}, {"depends_on": ["F1"]}, {"depends_on": ["F1"]}],
+            [f"F1 → F2 → F1 {IN_A_CIRCLE}", "F3 waits behind such a task and can never run either"],
         ),
         # what is done waits for nothing, and holds nobody up
         ([{"depends_on": ["F2"], "passes": True}, {"depends_on": ["F1"]}], []),
@@ -296,7 +305,7 @@ def test_a_hostile_list_is_told_in_a_few_short_lines(tasks: list[dict[str, Any]]
     text = json.dumps(tasks)
     listed = named(features.parse({"list": text}))
     began = time.monotonic()
-    told = doubts(listed, text, {})
+    told = doubts(listed, feature_list.read(text), {})
     assert time.monotonic() - began < 30
     assert 0 < len(told) < 20
     assert max(map(len, told)) < 400

@@ -6,6 +6,7 @@ import time
 from typing import Any
 
 from ralphloop.loops.field import FEATURE, LIST, NAMES_MOST, doubts, meant
+from ralphloop.tasklists import feature_list
 from unit.domain.cases import each
 
 NOTHING: list[str] = []
@@ -110,13 +111,26 @@ def test_a_misspelt_field_is_told_from_a_word_of_ones_own(key: str, right: str) 
         ),
         (
             {"depends_on": "F1"},
-            [('"depends_on" of F1 is the text "F1": a text alone is one id; write a list of ids: ["F1"]')],
+            ['"depends_on" of F1 is the text "F1": it is read as one id; write a list of ids: ["F1"]'],
+        ),
+        (
+            {"depends_on": 3},
+            ['"depends_on" of F1 is the number 3: it is read as one id; write a list of ids: ["F1"]'],
+        ),
+        (
+            {"depends_on": ["A", True]},
+            [
+                (
+                    '"depends_on" of F1 is a list of other things: only a text or a number is read; '
+                    'write a list of ids: ["F1"]'
+                )
+            ],
         ),
         (
             {"steps": "text"},
             [
                 (
-                    '"steps" of F1 is the text "text": a text alone is one step; '
+                    '"steps" of F1 is the text "text": it is read as one step; '
                     'write a list of texts: ["first", "second"]'
                 )
             ],
@@ -125,17 +139,17 @@ def test_a_misspelt_field_is_told_from_a_word_of_ones_own(key: str, right: str) 
             {"timeout_s": "60"},
             [
                 (
-                    '"timeout_s" of F1 is the text "60": otherwise 120 s hold, and never more than '
-                    "300 s; write a number of seconds, 300 at most"
+                    '"timeout_s" of F1 is the text "60": it is not read, and 120 s hold; '
+                    "write a number of seconds, 300 at most"
                 )
             ],
         ),
         (
-            {"timeout_s": 900},
+            {"timeout_s": 600},
             [
                 (
-                    '"timeout_s" of F1 is the number 900: otherwise 120 s hold, and never more than '
-                    "300 s; write a number of seconds, 300 at most"
+                    '"timeout_s" of F1 is the number 600: a check is ended after 300 s in any case; '
+                    "write a number of seconds, 300 at most"
                 )
             ],
         ),
@@ -151,11 +165,28 @@ def test_a_misspelt_field_is_told_from_a_word_of_ones_own(key: str, right: str) 
             {"depends_on": ["A", 1], "needs_human": True, "notes": {"a": 1}, "priority": 1, "category": []},
             NOTHING,
         ),
+        ({"steps": [1, "x"], "id": "", "verify": "", "model": ""}, NOTHING),
         ({"verify": None, "passes": None, "timeout_s": None, "steps": None}, NOTHING),
     ],
 )
 def test_a_field_of_a_feature(feature: dict[str, Any], told: list[str]) -> None:
     assert of({"id": "F1", "description": "x", **feature}) == told
+
+
+# what comes of a value of which the parser reads a part, or in its own way
+PARTLY = ("only ", "it is read as one ", "a check is ended after ")
+VALUES = (3, 0, -1, 600, 0.5, 10**400, True, "x", "60", "", ["x"], [1], [True], ["x", True], [], {"a": 1})
+
+
+@each("key", ["id", "title", "steps", "verify", "timeout_s", "depends_on", "needs_human", "model"])
+def test_what_the_parser_does_not_read_is_told_and_what_it_reads_is_not(key: str) -> None:
+    for value in VALUES:
+        (task,) = feature_list.read_tasks([{key: value}], {})
+        told = FEATURE[key].wrong(value)
+        if getattr(task, key):
+            assert not told or told.startswith(PARTLY), value
+        elif value not in ("", []):
+            assert told, value
 
 
 @each(
@@ -176,7 +207,7 @@ def test_a_field_of_a_feature(feature: dict[str, Any], told: list[str]) -> None:
             {"protect": 1},
             [
                 (
-                    '"protect" beside "features" is the number 1: nothing is protected; '
+                    '"protect" beside "features" is the number 1: only a glob in quotes protects; '
                     'write a glob in quotes, or a list of them: ["tests/**"]'
                 )
             ],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ralphloop.loops.json_slip import told
+from ralphloop.views.json_slip import told
 from unit.domain.cases import each
 
 

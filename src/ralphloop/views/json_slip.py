@@ -7,11 +7,23 @@ from collections.abc import Iterator
 from typing import Any
 
 from ralphloop.domain import jsontext
-from ralphloop.loops.field import meant, shown
+from ralphloop.spelling import near
+from ralphloop.store import files
+from ralphloop.store.shelf import Record
 from ralphloop.tasklists.feature_list import identity
+from ralphloop.tasklists.registry import own_file
+from ralphloop.tasklists.source import Source
+from ralphloop.views.excerpt import shown
 
 _STORIES = "userStories"  # of a prd.json
 _LISTS = ("features", "feature", "tasks", "task", "items", "stories", "todos", "todo", "list", "issues")
+
+
+def fault(source: Source | Record, error: Exception) -> str:
+    """Why a list could not be read, after this error."""
+    is_text = "list" in source.paths and isinstance(error, ValueError)
+    text = files.read_quietly(own_file(source)) if is_text else None
+    return told("feature_list.json", text, str(error)) if text is not None else str(error)
 
 
 def told(name: str, text: str, otherwise: str = "") -> str:
@@ -93,10 +105,10 @@ def _elsewhere(name: str, value: dict[str, Any]) -> str:
             '"passes" are read as they are. Then give each story a command in "verify" that proves it'
         )
     lists = [key for key, item in value.items() if isinstance(item, list)]
-    near = next((key for key in lists if key.lower() in _LISTS or meant(key[:40], ("features",))), "")
-    near = near or (lists[0] if len(lists) == 1 else "")
-    if near:
-        said = shown(near, 40)
+    meant = [key for key in lists if key.lower() in _LISTS or near(key[:40], ("features",), cutoff=0.75)]
+    meant = meant or (lists if len(lists) == 1 else [])
+    if meant:
+        said = shown(meant[0], 40)
         return f'{name} has no array of features, but one of "{said}"; rename "{said}" to "features"'
     if "description" in value or "title" in value:
         return f'{name} has no array of features, but one task; write {{"features": [ … ]}} around it'
