@@ -202,6 +202,8 @@ def test_in_the_wrong_folder_the_right_one_is_named(project: Project) -> None:
     there = f"under way elsewhere: shop in {project.root}. Change to it with `cd {project.root}`"
     for line in ("pause", "pause shop", "start", "start shop"):
         assert there in project.refused(*line.split(), cwd=other), line
+    told = " ".join(project.fine("status", cwd=other).split())
+    assert told == f"No loop and no task list here; {there}, or make a list here: `ralphloop new NAME`."
     assert "elsewhere" not in project.refused("pause", "cart", cwd=other)
     project.fine("cancel", "shop")
     assert "elsewhere" not in project.refused("pause", cwd=other)

@@ -125,7 +125,7 @@ def test_the_folder_named_by_the_environment_belongs_to_the_project(project: Pro
 
 
 def test_no_list_names_new(project: Project) -> None:
-    assert "`ralphloop new NAME` creates one" in project.refused("start")
+    assert "; `ralphloop new NAME` makes a task list, and `ralphloop run` begins" in project.refused("start")
     assert "`ralphloop new cart` creates one" in project.refused("start", "cart")
 
 
