@@ -315,7 +315,7 @@ ROWS: tuple[Mistake, ...] = (
     Mistake(
         "a wrong mode", PEOPLE, ("run", "shop", "--permission-mode", "acceptEdit"), code=2,
         what=("--permission-mode: 'acceptEdit'",), why=("is none of acceptEdits,",),
-        cure=("did you mean acceptEdits?",),
+        cure=("did you mean `--permission-mode acceptEdits`?",),
     ),
     # of our own
     Mistake(

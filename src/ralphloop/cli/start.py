@@ -34,7 +34,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--permission-mode",
         metavar="MODE",
-        type=allowance.any_mode,
+        choices=allowance.ANY_MODE,
         help="what the launched client may do unasked (acceptEdits, …)",
     )
     parser.add_argument("--json", action="store_true", help="print JSON")

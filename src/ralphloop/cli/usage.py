@@ -34,7 +34,7 @@ OPTIONS_CALLED = {
     "-V": "--version",
 }
 # How an option's value looks, where its place in the help is only a letter.
-SAMPLES = {"N": "20", "USD": "5", "MODE": "acceptEdits"}
+SAMPLES = {"N": "20", "USD": "5"}
 _LONGEST = 40  # of a word that is repeated
 
 
@@ -97,8 +97,6 @@ class Parser(argparse.ArgumentParser):
         if option is not None and told.startswith("expected"):
             such = f"such as `{name} {_sample(option)}`"
             raise UsageError(f"`{name}` of `{self.prog}` needs a value behind it, {such}.")
-        if told.endswith("?"):
-            raise UsageError(f"{name}: {told} {self._help('shows what it takes')}.")
         cure = self._help("shows what it takes")
         if option is not None and is_value:
             cure = f"type for example `{name} {_sample(option)}`"
