@@ -22,26 +22,30 @@ INTERRUPTED = 130  # as a shell has it
 
 def entry() -> int:
     """Run the command line; its exit code."""
-    if _signal.getsignal(_signal.SIGINT) is not _signal.default_int_handler:
-        return _command()()  # somebody does not want it minded: nohup, or a shell's background
-    _mind(_leave)
     try:
-        command = _command()
-        _mind(_interrupt)
-        sys.unraisablehook = _unraisable
-        try:
-            return command()
-        finally:
-            _mind(_leave)
-            atexit.register(_mind, _signal.SIG_IGN)  # when all is done there is nothing left to interrupt
+        if _signal.getsignal(_signal.SIGINT) is not _signal.default_int_handler:
+            return _command()()  # somebody does not want it minded: nohup, or a shell's background
+        return _minded()
     except KeyboardInterrupt:
         return INTERRUPTED
 
 
-def _command() -> Callable[[], int]:
-    from ralphloop.cli.main import entry as command
+def _minded() -> int:
+    _mind(_leave)
+    command = _command()
+    _mind(_interrupt)
+    sys.unraisablehook = _unraisable
+    try:
+        return command()
+    finally:
+        _mind(_leave)
+        atexit.register(_mind, _signal.SIG_IGN)  # when all is done there is nothing left to interrupt
 
-    return command
+
+def _command() -> Callable[[], int]:
+    from ralphloop.cli.main import main
+
+    return main
 
 
 def _mind(handler: object) -> None:

@@ -6,17 +6,37 @@ from collections.abc import Iterable
 
 
 def near(said: object, known: Iterable[str], *, most: int = 1, cutoff: float = 0.6) -> list[str]:
-    """The known words that are most like it, best first; capitals and dashes make no difference."""
+    """The known words that are most like it, best first; what is the same but for capitals, dashes and blanks
+    is the only answer."""
+    forms: dict[str, dict[str, None]] = {}
+    for name in known:
+        forms.setdefault(form(name), {})[name] = None
+    word = form(str(said)[:200])
+    found = [word] if word in forms else _like(word, forms, cutoff=cutoff)
+    return [name for one in found for name in forms[one]][:most]
+
+
+def form(word: str) -> str:
+    """What two spellings of one word have in common."""
+    return "".join(sign for sign in word.lower() if sign not in "-_ ")
+
+
+def _like(word: str, forms: Iterable[str], *, cutoff: float) -> list[str]:
+    """Best first; of those that are as good, the first."""
     import difflib  # only after a mistake
 
-    forms = {_form(name): name for name in known}
-    found = difflib.get_close_matches(_form(str(said)[:200]), forms, n=most, cutoff=cutoff)
-    return [forms[form] for form in found]
+    matcher = difflib.SequenceMatcher(b=word)
+    found: list[tuple[float, int, str]] = []
+    for one in forms:
+        matcher.set_seq1(one)
+        if min(matcher.real_quick_ratio(), matcher.quick_ratio()) >= cutoff and matcher.ratio() >= cutoff:
+            found.append((-matcher.ratio(), len(found), one))
+    return [one for *_, one in sorted(found)]
 
 
 def meant(said: object, known: Iterable[str]) -> str:
     """`, did you mean NAME?` where one of the known names is near."""
-    found = near(said, known, cutoff=0.5)
+    found = near(said, known)
     return f", did you mean {found[0]}?" if found else ""
 
 
@@ -34,7 +54,3 @@ def or_known(said: str, known: Iterable[str], *, else_: str) -> str:
 
 
 _SHOWN = 12
-
-
-def _form(word: str) -> str:
-    return word.lower().strip("-").replace("-", "_")

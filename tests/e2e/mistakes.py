@@ -36,6 +36,9 @@ class Mistake:
     stdin: str = ""
     folder: str = ""  # of the project, in which it is typed
 
+    def __post_init__(self) -> None:
+        assert all((self.what, self.why, self.cure)), self.name
+
 
 LIST = """\
 {"features": [
@@ -73,7 +76,8 @@ def _driven(project: Project) -> None:
 
 def _killed(project: Project) -> None:
     _driven(project)
-    (pid,) = eventually(lambda: supervisors(project))
+    # a second one is about to become the client
+    (pid,) = eventually(lambda: found if len(found := supervisors(project)) == 1 else [])
     os.kill(pid, signal.SIGKILL)
     eventually(lambda: "nobody drives it" in project.run("status").out)
 
@@ -315,7 +319,7 @@ ROWS: tuple[Mistake, ...] = (
     Mistake(
         "a wrong mode", PEOPLE, ("run", "shop", "--permission-mode", "acceptEdit"), code=2,
         what=("--permission-mode: 'acceptEdit'",), why=("is none of acceptEdits,",),
-        cure=("did you mean acceptEdits?",),
+        cure=("did you mean `--permission-mode acceptEdits`?",),
     ),
     # of our own
     Mistake(

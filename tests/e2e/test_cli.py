@@ -84,7 +84,7 @@ def test_help_lists_every_command(project: Project) -> None:
 
 def test_only_the_chosen_commands_module_is_imported(project: Project) -> None:
     code = (
-        "import sys; from ralphloop.cli import main; sys.argv[1:] = ['status']; main.entry();"
+        "import sys; from ralphloop.cli import main; sys.argv[1:] = ['status']; main.main();"
         "print([name for name, _ in main.COMMANDS.values() if name in sys.modules])"
     )
     done = subprocess.run(
@@ -93,11 +93,27 @@ def test_only_the_chosen_commands_module_is_imported(project: Project) -> None:
     assert done.stdout.decode().splitlines()[-1] == "['ralphloop.cli.status']"
 
 
+@pytest.mark.parametrize("option", ["--version", "--help"])
+def test_no_command_is_imported_where_none_is_named(project: Project, option: str) -> None:
+    code = (
+        f"import atexit, sys; from ralphloop.cli import main; sys.argv[1:] = ['{option}']\n"
+        "atexit.register(lambda: print(*[name for name in sys.modules if name.startswith('ralphloop.')]))\n"
+        "main.main()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=project.env(), cwd=project.root, capture_output=True, check=True
+    )
+    loaded = set(done.stdout.decode().splitlines()[-1].split())
+    assert "ralphloop.cli.main" in loaded
+    assert not {"ralphloop.loops.place", "ralphloop.cli.status"} & loaded
+    assert len(loaded) <= 25, sorted(loaded)
+
+
 def test_a_bug_exits_3_and_names_a_report(project: Project) -> None:
     code = (
         "import sys; from ralphloop.cli import main, status; sys.argv[1:] = ['status']\n"
         "def run(args): raise RuntimeError('two\\nlines')\n"
-        "status.run = run; sys.exit(main.entry())"
+        "status.run = run; sys.exit(main.main())"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], env=project.env(), cwd=project.root, capture_output=True
@@ -186,6 +202,8 @@ def test_in_the_wrong_folder_the_right_one_is_named(project: Project) -> None:
     there = f"under way elsewhere: shop in {project.root}. Change to it with `cd {project.root}`"
     for line in ("pause", "pause shop", "start", "start shop"):
         assert there in project.refused(*line.split(), cwd=other), line
+    told = " ".join(project.fine("status", cwd=other).split())
+    assert told == f"No loop and no task list here; {there}, or make a list here: `ralphloop new NAME`."
     assert "elsewhere" not in project.refused("pause", "cart", cwd=other)
     project.fine("cancel", "shop")
     assert "elsewhere" not in project.refused("pause", cwd=other)

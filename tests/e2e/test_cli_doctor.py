@@ -94,6 +94,7 @@ def test_without_a_client_nothing_is_proven_and_said_so(project: Project) -> Non
     done = project.run("doctor")
     assert done.code == 1
     assert "✗ client: `claude` is not on PATH" in done.out
+    assert "Install it with `npm install -g @anthropic-ai/claude-code`" in " ".join(done.out.split())
     assert done.out.splitlines()[-1] == "! live: not tried, there is no client"
 
 

@@ -121,8 +121,8 @@ def test_a_first_budget_is_one_for_all_that_was_spent(project: Project) -> None:
 def test_a_lower_limit_ends_the_loop_at_its_next_stop(project: Project) -> None:
     project.begin("shop", "--max-cost", "5")
     work(project, 2.0)
-    told = project.fine("limit", "--max-cost", "1")
-    assert told.endswith("shop is running; it ends at its next stop: dollars used up.\n")
+    told = " ".join(project.fine("limit", "--max-cost", "1").split())
+    assert told.endswith("shop is running; it stops at the end of the agent's present turn: dollars used up.")
     work(project, 0.1)
     assert project.status()["outcome"] == "budget"
 
@@ -221,7 +221,7 @@ def test_a_budget_is_taken_off_again_by_the_person_alone(project: Project) -> No
     assert "dollars" not in project.fine("limit", "shop")
     project.fine("limit", "shop", "--max-tokens", "2M")
     project.fine("pause", "shop")
-    assert "tokens off" in project.fine("resume", "shop", "--max-tokens", "OFF")
+    assert "  tokens              off\n" in project.fine("resume", "shop", "--max-tokens", "OFF")
 
 
 def test_off_at_the_start_is_no_budget_whatever_the_settings_say(project: Project) -> None:

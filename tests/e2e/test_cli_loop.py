@@ -349,7 +349,8 @@ def test_tasks_without_boxes_are_done_in_order(project: Project) -> None:
 
 def test_an_unknown_task_is_refused_with_those_that_are_near(project: Project) -> None:
     project.begin()
-    assert "shop has no task f2; did you mean F1 or F2 or F3? " in project.refused("done", "f2")
+    assert "shop has no task f2; did you mean F2? " in project.refused("done", "f2")
+    assert "shop has no task f9; did you mean F1 or F2 or F3? " in project.refused("done", "f9")
     assert "`ralphloop status shop` lists the ids." in project.refused("done", "../../etc/passwd")
 
 

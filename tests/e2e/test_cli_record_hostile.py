@@ -46,7 +46,7 @@ class Entered(RecordedProject):
         given, out, err = (io.TextIOWrapper(io.BytesIO(held), encoding="utf-8") for held in (stdin, b"", b""))
         streams = {"argv": ["ralphloop", *words], "stdin": given, "stdout": out, "stderr": err}
         with self._at_home(), mock.patch.multiple(sys, **streams):
-            code = main.entry()
+            code = main.main()
         for stream in (out, err):
             stream.seek(0)
         return Done(code, out.read(), err.read())

@@ -125,7 +125,7 @@ def test_the_folder_named_by_the_environment_belongs_to_the_project(project: Pro
 
 
 def test_no_list_names_new(project: Project) -> None:
-    assert "`ralphloop new NAME` creates one" in project.refused("start")
+    assert "; `ralphloop new NAME` makes a task list, and `ralphloop run` begins" in project.refused("start")
     assert "`ralphloop new cart` creates one" in project.refused("start", "cart")
 
 
@@ -244,7 +244,8 @@ def test_without_the_hook_it_says_how_to_get_it(project: Project) -> None:
 
 def test_a_missing_client_is_named_with_what_to_do(project: Project) -> None:
     project.new()
-    assert "! `claude` is not on PATH: install Claude Code" in project.fine("start")
+    cure = "install it with `npm install -g @anthropic-ai/claude-code`, or add its folder to PATH."
+    assert f"! `claude` is not on PATH; {cure}" in " ".join(project.fine("start").split())
 
 
 def test_a_list_below_the_clients_folder_is_named(project: Project) -> None:
@@ -325,7 +326,9 @@ def test_launch_hands_over_a_long_prompt_by_its_path(project: Project) -> None:
 
 def test_launch_without_a_client_is_refused_before_arming(project: Project) -> None:
     project.new()
-    assert "`claude` is not on PATH" in project.refused("start", "--launch")
+    told = project.refused("start", "--launch")
+    assert "`claude` is not on PATH, and --launch starts it; install it with `npm " in told
+    assert "or add its folder to PATH, or start without --launch." in told
 
 
 def test_launch_inside_a_client_is_refused(project: Project) -> None:

@@ -53,7 +53,9 @@ def test_the_keys_that_scripts_rely_on_are_there(project: Project) -> None:
 
 def test_without_loops_the_list_is_empty(project: Project) -> None:
     assert json.loads(project.fine("status", "--json")) == {"loops": [], "unowned": []}
-    assert project.fine("status") == "No loop and no task list here. `ralphloop new NAME` creates one.\n"
+    told = " ".join(project.fine("status").split())
+    begin = "`ralphloop new NAME` makes a task list, and `ralphloop run` begins a loop over it"
+    assert told == f"No loop and no task list here; {begin}."
 
 
 def test_status_never_writes(project: Project) -> None:

@@ -47,7 +47,7 @@ def plain_copy(tmp_path: Path) -> Path:
 def test_each_plugin_brings_the_whole_command_line(project: Project, plugin: str) -> None:
     done = call(project, str(REPOSITORY / "plugins" / plugin / "bin/ralphloop"), "status")
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.startswith("No loop and no task list here.")
+    assert done.stdout.startswith("No loop and no task list here;")
 
 
 def test_goal_arrives_byte_for_byte(project: Project, plain_copy: Path) -> None:

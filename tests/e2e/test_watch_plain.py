@@ -117,7 +117,7 @@ def test_a_terminal_without_utf8_gets_plain_signs(watched: Watched) -> None:
 def test_without_rich_one_line_says_how_to_get_it(watched: Watched) -> None:
     """As a plugin's own copy runs: the package alone, without what is installed beside it."""
     begin = f"import sys; sys.path.insert(0, {str(PACKAGE.parent)!r})"
-    code = begin + "; from ralphloop.cli.main import entry; entry()"
+    code = begin + "; from ralphloop.cli.main import main; main()"
     argv = [sys.executable, "-I", "-S", "-c", code, "watch"]
     with watched.screen(argv, columns=160) as screen:
         screen.wait_for(

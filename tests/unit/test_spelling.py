@@ -20,6 +20,21 @@ def test_dashes_are_no_likeness_and_no_difference() -> None:
     assert spelling.near("--max_cost", ["--max-cost", "--max-time"]) == ["--max-cost"]
 
 
+def test_names_that_differ_by_a_dash_do_not_hide_each_other() -> None:
+    names = ["my-shop", "my_shop", "my-shops"]
+    assert spelling.near("myshop", names, most=3) == ["my-shop", "my_shop"]
+    assert spelling.near("my shp", names, most=3) == ["my-shop", "my_shop", "my-shops"]
+
+
+def test_the_same_but_for_capitals_is_the_only_answer_else_the_best_comes_first() -> None:
+    ids = [f"F{number}" for number in range(1, 13)]
+    assert spelling.near("f2", ids, most=3, cutoff=0.5) == ["F2"]
+    assert spelling.near("f-2", ids, most=3, cutoff=0.5) == ["F2"]
+    assert spelling.near("f122", ids, most=3, cutoff=0.5) == ["F12", "F1", "F2"]
+    assert spelling.near("g", ids, most=3, cutoff=0.5) == []
+    assert spelling.near("f0", ["F3", "F1", "F2"], most=2, cutoff=0.5) == ["F3", "F1"]
+
+
 def test_a_name_that_is_not_there_is_told_with_what_there_is() -> None:
     assert spelling.or_known("shpo", ["shop"], else_="make one") == "did you mean shop?"
     assert (

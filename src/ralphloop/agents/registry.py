@@ -42,6 +42,12 @@ class Client(Protocol):
     def parse(self, line: bytes | str) -> Event | None: ...
 
 
+def missing(of: Client, why: str = "") -> tuple[str, str]:
+    """That its program is not found, with what that is in the way of, and what to do about it."""
+    cure = f"install it with `{of.GET}`, or add its folder to PATH"
+    return f"`{of.PROGRAM}` is not on PATH" + (f", and {why}" if why else ""), cure
+
+
 if TYPE_CHECKING:
     from ralphloop.agents import claude
 

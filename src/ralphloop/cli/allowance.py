@@ -33,8 +33,8 @@ turns = _option(value.turns)  # 0 is no limit, which needs --i-know
 seconds = _option(value.seconds)
 batch = _option(value.batch)
 percent = _option(value.percent)
-permission_mode = _option(value.permission_mode(*PERMISSION_MODES))
-any_mode = _option(value.one_of(*PERMISSION_MODES, "plan"))  # where a person sits before the client
+working_mode = _option(value.working_mode)
+ANY_MODE = (*PERMISSION_MODES, value.PLAN)  # where a person sits before the client
 
 # option, the limit it sets, how it is read, what --help says
 OPTIONS: tuple[tuple[str, str, str, Callable[[str], float], str], ...] = (

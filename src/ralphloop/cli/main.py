@@ -9,15 +9,15 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from importlib import import_module
-from typing import Protocol
+from typing import NoReturn, Protocol
 
 from ralphloop.cli.output import complain
-from ralphloop.cli.usage import PROGRAM, Parser, must_stand_behind, no_command
+from ralphloop.cli.usage import PROGRAM, Parser, must_stand_behind, needs_command, no_command
 from ralphloop.errors import BusyError, UsageError, UserError
 from ralphloop.store import files, shelf
 from ralphloop.version import VERSION
 
-FINE, EXPECTED, WRONG_USAGE, BUG, INTERRUPT, UNREAD = 0, 1, 2, 3, 130, 141
+FINE, EXPECTED, WRONG_USAGE, BUG, UNREAD = 0, 1, 2, 3, 141
 # First word of a call from a plugin's prompt: the arguments are those that the prompt hook has kept. Claude
 # Code drops a prompt whose command fails, so what went wrong is said on stdout then, with exit code 0.
 TYPED = "--typed"
@@ -105,7 +105,8 @@ class Command(Protocol):
     def run(args: argparse.Namespace) -> int: ...
 
 
-def entry() -> int:
+def main() -> int:
+    """Run what was typed; its exit code. An interrupt is left to `entry`."""
     _never_fail_to_print()
     if sys.argv[1:2] != [TYPED]:
         return _guarded(lambda: run(sys.argv[1:]))
@@ -133,8 +134,6 @@ def _guarded(work: Callable[[], int]) -> int:
     except OSError as error:
         complain(_told(error))
         return EXPECTED
-    except KeyboardInterrupt:
-        return INTERRUPT
     except Exception as error:
         complain(_report(error))
         return BUG
@@ -161,14 +160,25 @@ def run(argv: list[str]) -> int:
     argv = argv or [USUAL]
     if argv[0] in INTERNAL:
         return _load(INTERNAL[argv[0]]).run(argparse.Namespace())
-    chosen = next((word for word in argv if not word.startswith("-")), "")
-    if chosen and chosen not in COMMANDS:
-        raise no_command(chosen, COMMANDS)
-    command = _load(COMMANDS[chosen or USUAL][0])
-    parser, its_own = _parsers(chosen or USUAL, command)
-    if argv[0] != chosen:
-        must_stand_behind(argv[: argv.index(chosen)] if chosen else argv, chosen or USUAL, its_own)
+    if argv[0].startswith("-"):
+        _without_command(argv)
+    if argv[0] not in COMMANDS:
+        raise no_command(argv[0], COMMANDS)
+    command = _load(COMMANDS[argv[0]][0])
+    parser, _ = _parsers(argv[0], command)
     return command.run(parser.parse_args(argv))
+
+
+def _without_command(argv: list[str]) -> NoReturn:
+    """An option comes first: one of our own, one of a command, which belongs behind it, or a mistake."""
+    parser = _parser()
+    if not parser.knows(argv[0]):
+        command = next((word for word in argv if word in COMMANDS), USUAL)
+        must_stand_behind(command, argv, _parsers(command, _load(COMMANDS[command][0]))[1])
+    if argv[0] == "--":
+        raise needs_command(argv[0])
+    parser.parse_args(argv[:1])
+    raise AssertionError(argv)  # every word that is none of its options was refused
 
 
 def _load(module: str) -> Command:
@@ -178,6 +188,17 @@ def _load(module: str) -> Command:
 
 def _parsers(chosen: str, command: Command) -> tuple[Parser, Parser]:
     """The command line's parser, which can read no other command, and the chosen command's."""
+    parser = _parser()
+    # With `prog` argparse asks nobody for the width of the terminal: six imports.
+    commands = parser.add_subparsers(metavar="COMMAND", required=True, prog=PROGRAM, help=argparse.SUPPRESS)
+    told = COMMANDS[chosen][1]
+    its_own = commands.add_parser(chosen, description=told[0].upper() + told[1:] + ".")
+    command.configure(its_own)
+    return parser, its_own
+
+
+def _parser() -> Parser:
+    """The one that reads no command."""
     parser = Parser(
         prog=PROGRAM,
         usage=f"{PROGRAM} [-h] [--version] COMMAND ...",
@@ -185,12 +206,7 @@ def _parsers(chosen: str, command: Command) -> tuple[Parser, Parser]:
         epilog="".join(_listing()) + EPILOG,
     )
     parser.add_argument("--version", action="version", version="ralphloop " + VERSION)
-    # With `prog` argparse asks nobody for the width of the terminal: six imports.
-    commands = parser.add_subparsers(metavar="COMMAND", required=True, prog=PROGRAM, help=argparse.SUPPRESS)
-    told = COMMANDS[chosen][1]
-    its_own = commands.add_parser(chosen, description=told[0].upper() + told[1:] + ".")
-    command.configure(its_own)
-    return parser, its_own
+    return parser
 
 
 def _listing() -> Iterator[str]:

@@ -28,7 +28,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--permission-mode",
         metavar="MODE",
-        type=allowance.permission_mode,
+        type=allowance.working_mode,
+        choices=config.PERMISSION_MODES,
         help="what the agent may do unasked (default: acceptEdits)",
     )
     parser.add_argument("--agent", choices=config.AGENTS, help="which client (default: claude)")

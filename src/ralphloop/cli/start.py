@@ -18,6 +18,17 @@ from ralphloop.loops import launch
 from ralphloop.loops.consent import Approval
 from ralphloop.loops.outset import Wish, is_session, look_over
 
+EPILOG = """\
+examples:
+  ralphloop start
+  ralphloop start shop --max-iterations 40 --max-time 4h
+  ralphloop start shop --max-cost 5 --yes
+  ralphloop start shop --launch --permission-mode acceptEdits
+
+The commands under `verify` in the list are shown and run only if you approve
+them.
+"""
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", metavar="NAME", nargs="?", help="which task list, if there are several")
@@ -35,21 +46,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--permission-mode",
         metavar="MODE",
-        type=allowance.any_mode,
+        choices=allowance.ANY_MODE,
         help="what the launched client may do unasked (acceptEdits, …)",
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
     allowance.add_options(parser)
-    parser.epilog = """\
-examples:
-  ralphloop start
-  ralphloop start shop --max-iterations 40 --max-time 4h
-  ralphloop start shop --max-cost 5 --yes
-  ralphloop start shop --launch --permission-mode acceptEdits
-
-The commands under `verify` in the list are shown and run only if you approve
-them.
-"""
+    parser.epilog = EPILOG
 
 
 def session_id(text: str) -> str:

@@ -7,6 +7,7 @@ import time
 
 from ralphloop import loops
 from ralphloop.cli.output import say_json, screen, view
+from ralphloop.loops import elsewhere
 from ralphloop.views import terminal
 
 ENDED_SHOWN = 5
@@ -30,11 +31,14 @@ those that ended, the last one first.
 
 def run(args: argparse.Namespace) -> int:
     most = None if args.json or args.ended else ENDED_SHOWN
-    found = loops.overview(loops.here(writes=False), args.name, ended=most)
+    place = loops.here(writes=False)
+    found = loops.overview(place, args.name, ended=most)
     if args.json:
         say_json(found.data)
-    else:
+    elif found.views or found.unowned:
         _print(found, named=args.name is not None)
+    else:
+        view(f"No loop and no task list here; {elsewhere.begin(place.env, place.roots)}.")
     return 0
 
 
@@ -47,5 +51,3 @@ def _print(found: loops.Overview, *, named: bool) -> None:
         view("", f"… and {found.older} more that ended: `ralphloop status --ended`")
     for source in found.unowned:
         view(f"unowned: {source.name} ({source.layout}) … `ralphloop start {source.name}`")
-    if not found.views and not found.unowned:
-        view("No loop and no task list here. `ralphloop new NAME` creates one.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
 from ralphloop import spelling
@@ -25,9 +25,16 @@ COMMANDS_CALLED = {
     "setup": "install",
     "stop": "pause",
 }
-OPTIONS_CALLED = {"--json": "--format json", "-y": "--yes", "--force": "--yes", "--name": "--loop"}
+OPTIONS_CALLED = {
+    "--json": "--format json",
+    "-y": "--yes",
+    "--force": "--yes",
+    "--name": "--loop",
+    "-v": "--version",
+    "-V": "--version",
+}
 # How an option's value looks, where its place in the help is only a letter.
-SAMPLES = {"N": "20", "USD": "5", "MODE": "acceptEdits"}
+SAMPLES = {"N": "20", "USD": "5"}
 _LONGEST = 40  # of a word that is repeated
 
 
@@ -65,8 +72,10 @@ class Parser(argparse.ArgumentParser):
         for word in words:
             if word == "--" or (self._subparsers is not None and not word.startswith("-")):
                 return  # what follows is text, or belongs to another parser
-            if word.startswith("--") and " " not in word and not self.knows(word.partition("=")[0]):
-                self._no_option(word.partition("=")[0])
+            option = word.partition("=")[0] if word.startswith("--") else word[:2]
+            is_number = word[1:2].isdigit() or word[1:2] == "."
+            if len(word) > 1 and word[0] == "-" and not (is_number or " " in word or self.knows(option)):
+                self._no_option(option)
 
     def _no_option(self, option: str) -> NoReturn:
         shown = [name for name, one in self._option_string_actions.items() if one.help != argparse.SUPPRESS]
@@ -88,8 +97,6 @@ class Parser(argparse.ArgumentParser):
         if option is not None and told.startswith("expected"):
             such = f"such as `{name} {_sample(option)}`"
             raise UsageError(f"`{name}` of `{self.prog}` needs a value behind it, {such}.")
-        if told.endswith("?"):
-            raise UsageError(f"{name}: {told} {self._help('shows what it takes')}.")
         cure = self._help("shows what it takes")
         if option is not None and is_value:
             cure = f"type for example `{name} {_sample(option)}`"
@@ -144,13 +151,23 @@ def no_command(said: str, known: Mapping[str, object]) -> UsageError:
     return UsageError(_not_there(PROGRAM, "command", said=said, near=near))
 
 
-def must_stand_behind(words: Iterable[str], command: str, parser: Parser) -> None:
-    """An option of a command that stands in front of it."""
-    for word in words:
-        option = word.partition("=")[0]
-        if option not in ("-h", "--help", "--version") and parser.knows(option):
-            told = f"the option `{option}` belongs to a command and stands behind it"
-            raise UsageError(f"{told}; type `{PROGRAM} {command} {option}`.")
+def must_stand_behind(command: str, argv: Sequence[str], parser: Parser) -> None:
+    """An option of a command that stands in front of it, or of the usual one, which was not named."""
+    at = argv.index(command) if command in argv else len(argv)
+    option = next((word.partition("=")[0] for word in argv[:at] if parser.knows(word.partition("=")[0])), "")
+    if option:
+        import shlex  # only after a mistake
+
+        right = shlex.join(map(_short, (PROGRAM, command, *argv[:at], *argv[at + 1 :])))
+        told = f"the option `{option}` belongs to a command and stands behind it"
+        raise UsageError(f"{told}; type `{right}`.")
+
+
+def needs_command(said: str) -> UsageError:
+    """Of a word in front of every command that is no option either."""
+    return UsageError(
+        f"`{PROGRAM}` needs a command in front of `{_short(said)}`; `{PROGRAM} --help` lists them all."
+    )
 
 
 def _not_there(prog: str, kind: str, *, said: str, near: Sequence[str]) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 from ralphloop.domain.model import UNLIMITED
 from ralphloop.spelling import meant
 
+PLAN = "plan"  # the client's mode in which nothing is changed
 _TEXT_MAX = 200
 _TIME = re.compile(r"(?:(\d+(?:\.\d+)?)h)?(?:(\d+(?:\.\d+)?)m(?:in)?)?(?:(\d+(?:\.\d+)?)s)?", re.ASCII)
 _NUMBER = re.compile(r"\d+(?:\.\d+)?", re.ASCII)
@@ -139,15 +140,15 @@ def one_of(*names: str) -> Callable[[Any], str]:
 def permission_mode(*names: str) -> Callable[[Any], str]:
     """One of the client's modes in which work can be done."""
     known = one_of(*names)
+    return lambda value: known(working_mode(value))
 
-    def read(value: Any) -> str:
-        if value == "plan":
-            raise ValueError(
-                f"no task can be done in plan mode, in which the agent changes nothing; take {names[0]}"
-            )
-        return known(value)
 
-    return read
+def working_mode(value: Any) -> Any:
+    """Any mode but that of planning, known or not."""
+    if value == PLAN:
+        told = "no task can be done in plan mode, in which the agent changes nothing; take acceptEdits"
+        raise ValueError(told)
+    return value
 
 
 def some_of(*names: str) -> Callable[[Any], tuple[str, ...]]:

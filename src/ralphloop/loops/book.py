@@ -44,7 +44,7 @@ class Book:
         ids = [task.id for task in self.tasks.tasks]
         if task_id in ids:
             return ids.index(task_id)
-        near = sorted(spelling.near(task_id, ids, most=3, cutoff=0.4), key=ids.index)
+        near = spelling.near(task_id, ids, most=3, cutoff=0.5)  # one other letter is half of an id
         told = f"did you mean {' or '.join(near)}? " if near else ""
         name = self.loop.record.name
         raise UserError(f"{name} has no task {task_id}; {told}`ralphloop status {name}` lists the ids.")

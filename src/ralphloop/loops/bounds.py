@@ -46,13 +46,8 @@ def limit(
     before = _change(place, loop, given) if given else {}
     state, view = loop.state(), with_spending(view_of(loop), loop, env=place.env)
     used = view.limits
-    told = [_told(loop, state)] if not given else []
-    for row in used:
-        if not given or row.name in given:
-            told.append(line(row, before.get(row.name), working_s=view.working_s))
-    told += [
-        f"  {LABELS[name]:<20}off{_was(name, before[name])}" for name, most in given.items() if is_off(most)
-    ]
+    told = lines(used, given, before, working_s=view.working_s) if given else [_told(loop, state)]
+    told += [] if given else [_line(row, working_s=view.working_s) for row in used]
     facts = {"id": loop.record.id, "name": loop.record.name, "state": state.state, "outcome": state.outcome}
     told += [_next(loop, state, used)] if given else []
     return Result({**facts, "limits": _data(used), "before": before}, tuple(filter(None, told)))
@@ -63,15 +58,28 @@ def used_of(place: Place, loop: LoopFiles) -> tuple[Used, ...]:
     return with_spending(view_of(loop), loop, env=place.env).limits
 
 
-def line(row: Used, before: float | None = None, *, working_s: float | None = None) -> str:
+def lines(
+    used: Iterable[Used],
+    given: Mapping[str, float],
+    before: Mapping[str, float] | None = None,
+    *,
+    working_s: float | None = None,
+) -> list[str]:
+    """Of each limit that was given: what is used of it, or that it is off; and what it was `before`."""
+    was = before or {}
+    told = [_line(row, was.get(row.name), working_s=working_s) for row in used if row.name in given]
+    off = [name for name, most in given.items() if is_off(most)]
+    return told + [f"  {LABELS[name]:<20}off{_was(name, was.get(name))}" for name in off]
+
+
+def _line(row: Used, before: float | None = None, *, working_s: float | None = None) -> str:
     """`  dollars             $1.20 of $9.00 (before: $5.00)`."""
-    was = "" if before is None else _was(row.name, before)
     told = figure.time_told(row, working_s) if row.name == "time_s" else figure.told(row)
-    return f"  {LABELS[row.name]:<20}{told}{was}"
+    return f"  {LABELS[row.name]:<20}{told}{_was(row.name, before)}"
 
 
-def _was(name: str, before: float) -> str:
-    return f" (before: {shown(name, before)})"
+def _was(name: str, before: float | None) -> str:
+    return "" if before is None else f" (before: {shown(name, before)})"
 
 
 def _change(place: Place, loop: LoopFiles, given: Mapping[str, float]) -> dict[str, float]:
@@ -109,7 +117,7 @@ def _next(loop: LoopFiles, state: LoopState, used: Iterable[Used]) -> str:
     names = ", ".join(LABELS[row.name] for row in over if row.name not in OF_A_TASK)
     if state.live:
         return f"{name} is {state.state}; " + (
-            f"it ends at its next stop: {names} used up."
+            f"it stops at the end of the agent's present turn: {names} used up."
             if names
             else "the limits hold from the end of the agent's present turn on."
         )

@@ -20,13 +20,7 @@ def choose(place: Place, name: str | None) -> Source:
         return _named(place, name)
     found = _nearest(place)
     if not found:
-        hint = elsewhere.hint(place.env, place.roots)
-        told = (
-            f"{hint}, or make a list here: `ralphloop new NAME`"
-            if hint
-            else "`ralphloop new NAME` creates one"
-        )
-        raise UserError(f"there is no task list here; {told}.")
+        raise UserError(f"there is no task list here; {elsewhere.begin(place.env, place.roots)}.")
     if len(found) > 1:
         found = [source for source in found if _has_work(source)] or found
     if len(found) > 1:

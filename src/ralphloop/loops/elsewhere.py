@@ -27,6 +27,14 @@ def projects(env: Mapping[str, str], passed_over: Tell) -> Iterator[str]:
         below[:] = sorted(name for name in below if name != MARK)
 
 
+def begin(env: Mapping[str, str], here: Sequence[str], *, name: str | None = None) -> str:
+    """What to type where there is nothing to work on: go where loops are under way, or make a list."""
+    new, there = f"`ralphloop new {name or 'NAME'}`", hint(env, here, name=name)
+    if there:
+        return f"{there}, or make a list here: {new}"
+    return f"{new} makes a task list, and `ralphloop run` begins a loop over it"
+
+
 def hint(env: Mapping[str, str], here: Sequence[str], *, name: str | None = None) -> str:
     """Where loops are under way that cannot be seen from `here`, those of this name; empty if nowhere."""
     found = {}

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from ralphloop.domain.prompt import cut
 from ralphloop.evidence.checker import BUDGET_S, TIMEOUT_S
-from ralphloop.spelling import near
+from ralphloop.spelling import form, near
 from ralphloop.tasklists import feature_list
 from ralphloop.views.excerpt import SHOWN, Where, bounded, few, shown
 
@@ -222,19 +222,12 @@ def _unknown(*looks: _Look) -> Iterator[str]:
 
 def meant(key: str, known: Iterable[str]) -> str:
     """The known field that a word is a misspelling or another word of; empty if of none."""
-    word = _bare(key)
-    words = {_bare(name): name for name in known}
-    if word in words:
-        return words[word]
+    word, names = form(key), list(known)
     for name, others in _MEANT.items():
-        if word in others and name in words.values():
+        if word in others and name in names:
             return name
-    found = near(word, [bare for bare in words if len(bare) > 4], cutoff=0.75)
-    return words[found[0]] if found else ""
-
-
-def _bare(name: str) -> str:
-    return name.lower().replace("_", "").replace("-", "").replace(" ", "")
+    # four letters are soon like others, which may be the person's own
+    return "".join(near(key, [name for name in names if len(name) > 4 or form(name) == word], cutoff=0.75))
 
 
 def _kind(value: Any) -> str:

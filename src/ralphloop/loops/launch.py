@@ -8,6 +8,7 @@ import time
 
 from ralphloop.agents import claude
 from ralphloop.agents.presence import agent_in
+from ralphloop.agents.registry import missing
 from ralphloop.domain import prompt
 from ralphloop.domain.model import CANCELLED, ENDED
 from ralphloop.engine.words import words_for
@@ -26,8 +27,8 @@ def must_be_possible(place: Place) -> None:
     if client:
         raise UserError(f"--launch needs a terminal of your own, and this runs inside {client}.")
     if shutil.which(claude.PROGRAM, path=place.env.get("PATH")) is None:
-        how = f"install Claude Code with `{claude.GET}`, or start without --launch"
-        raise UserError(f"`claude` is not on PATH, and --launch starts it; {how}.")
+        wrong, cure = missing(claude, "--launch starts it")
+        raise UserError(f"{wrong}; {cure}, or start without --launch.")
 
 
 def words(place: Place, loop_id: str, *, permission_mode: str = "") -> list[str]:

@@ -135,8 +135,7 @@ def _begin(place: Place, name: str | None = None) -> str:
         return f"`ralphloop start {wanted}` begins one"
     if found:
         return f"`ralphloop start NAME` begins one over a task list: {', '.join(found[:12])}"
-    makes = f"`ralphloop new {name or 'NAME'}` makes a task list, and `ralphloop run` then begins one"
-    return elsewhere.hint(place.env, place.roots, name=name) or makes
+    return elsewhere.begin(place.env, place.roots, name=name)
 
 
 def last_over(place: Place, source: Source) -> LoopFiles | None:

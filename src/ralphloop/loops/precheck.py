@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from ralphloop.agents import claude, registration
+from ralphloop.agents.registry import missing
 from ralphloop.domain.model import PLUGINS
 from ralphloop.errors import UserError
 from ralphloop.loops import cap
@@ -43,7 +44,7 @@ def require(place: Place, source: Source, *, launching: bool = False) -> list[Ch
 def _client(place: Place) -> Check:
     if place.session or shutil.which(claude.PROGRAM, path=place.env.get("PATH")):
         return Check("client", True, "Claude Code is there.")
-    return Check("client", False, f"`claude` is not on PATH: install Claude Code (`{claude.GET}`) first.")
+    return Check("client", False, "; ".join(missing(claude)) + ".")
 
 
 def _hook(setup: Setup, layout: str, *, launching: bool) -> Check:

@@ -37,18 +37,15 @@ def resume(
     """Go on; `limits` replace those of the same name (`endless` where no limit of turns is meant), `adopt`
     takes the loop over for another session."""
     loop = pick(place, name)
-    if session is not None and not is_session(session):
-        raise UserError(f"{session[:40]!r} cannot be a session id; leave it out, or name another.")
     if (adopt or session) and supervisor.is_held(loop):
         raise taken(loop)
     given = checked(limits or {}, endless=endless)
     owner = _owner(place, loop, adopt=adopt, wanted=session)
     told = go_on(place, loop, limits=given, owner=owner)
     if given:
-        from ralphloop.loops.bounds import LABELS, line, used_of  # a read model, for nobody else here
+        from ralphloop.loops import bounds  # a read model, for nobody else here
 
-        told += [line(row) for row in used_of(place, loop) if row.name in given]
-        told += [f"  {LABELS[limit]} off" for limit, most in given.items() if allowance.is_off(most)]
+        told += bounds.lines(bounds.used_of(place, loop), given)
     state = loop.state()
     facts = {"id": loop.record.id, "name": loop.record.name, "state": state.state, "owner": state.owner}
     return Result(facts, tuple(told))
@@ -132,6 +129,8 @@ def _check_budget(limits: Mapping[str, float], loop: LoopFiles, state: LoopState
 
 def _owner(place: Place, loop: LoopFiles, *, adopt: bool, wanted: str | None) -> str | None:
     """Who owns the loop from now on: nobody else without `adopt`."""
+    if wanted is not None and not is_session(wanted):
+        raise UserError(f"{wanted[:40]!r} cannot be a session id; leave it out, or name another.")
     known: str | None = loop.record.session
     if adopt:
         return wanted or place.session

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from ralphloop.agents import trust
-from ralphloop.agents.registry import client
+from ralphloop.agents.registry import client, missing
 from ralphloop.config import AGENTS, PERMISSION_MODES, Config
 from ralphloop.config.value import permission_mode
 from ralphloop.domain import jsontext
@@ -62,12 +62,10 @@ def of(
     except ValueError as error:
         raise UserError(f"the permission mode: {error}.") from None
     must_be_allowed(terms, place.env)
-    program, get = client(terms.agent).PROGRAM, client(terms.agent).GET
-    if program_at(program, place.env) is None:
-        raise UserError(
-            f"`{program}` is not on PATH, and a run works through it; install it with `{get}`, or add its "
-            "folder to PATH."
-        )
+    agent = client(terms.agent)
+    if program_at(agent.PROGRAM, place.env) is None:
+        wrong, cure = missing(agent, "a run works through it")
+        raise UserError(f"{wrong}; {cure}.")
     must_be_trusted(cwd, place.env)
     return terms
 

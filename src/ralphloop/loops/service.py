@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from ralphloop.agents import claude
+from ralphloop.agents.registry import missing
 from ralphloop.errors import UserError
 from ralphloop.loops import care, init_system, unit, upkeep
 from ralphloop.loops.init_system import LAUNCHD, InitSystem
@@ -166,8 +167,8 @@ def _search_path(place: Place) -> str:
     too."""
     program = program_at(claude.PROGRAM, place.env)
     if program is None:
-        how = f"install it with `{claude.GET}`, or add its folder to PATH"
-        raise UserError(f"`{claude.PROGRAM}` is not on PATH; {how}.")
+        wrong, cure = missing(claude, "a service starts it")
+        raise UserError(f"{wrong}; {cure}.")
     folders = (place.env.get("PATH") or "").split(os.pathsep)
     kept = [folder for folder in folders if os.path.isabs(folder)]
     return os.pathsep.join(dict.fromkeys([os.path.dirname(program), *kept]))

@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Iterator, Mapping, Sequence
 
 from ralphloop.agents import claude
+from ralphloop.agents.registry import missing
 from ralphloop.cli.health.finding import FATAL, FINE, WARNING, Finding, Repair
 from ralphloop.errors import UserError
 from ralphloop.loops import interpreter
@@ -34,10 +35,8 @@ def client_path(env: Mapping[str, str]) -> str:
 def client(place: Place) -> Finding:
     path = client_path(place.env)
     if not path:
-        told = "`claude` is not on PATH"
-        return Finding(
-            "client", FATAL, told, f"Install Claude Code (`{claude.GET}`), or add its folder to PATH"
-        )
+        told, cure = missing(claude)
+        return Finding("client", FATAL, told, cure[0].upper() + cure[1:])
     answer = ask([path, "--version"], place.env)
     found = re.search(r"(\d+)\.(\d+)\.(\d+)", answer.output)
     if found is None:
