@@ -156,7 +156,7 @@ def test_a_loop_that_is_over_has_no_limits_to_change(project: Project) -> None:
     project.fine("cancel")
     refused = project.refused("limit", "shop", "--max-cost", "9")
     assert "the loop shop is cancelled; `ralphloop start shop` begins a new one." in refused
-    assert project.fine("limit", "shop").startswith("shop · ended (cancelled)\n")
+    assert project.fine("limit", "shop").startswith("shop · cancelled\n")
     assert "--i-know" in project.refused("limit", "shop", "--max-iterations", "0")
 
 
