@@ -240,12 +240,12 @@ def with_spending(view: LoopView, loop: LoopFiles, *, env: Mapping[str, str], no
     """The same with tokens and dollars, for which the transcripts are read from end to end."""
     state = loop.state()
     until = worked_until(state, left_at=view.left_at, now=now)
-    spent = spending.spending_of(counter.look(loop, state, env=env))
-    parts = history.stretches(history.history_of(loop).entries, begin=state.started_at, end=until)
+    account = counter.look(loop, state, env=env)
+    spent = spending.spending_of(account)
     return view._replace(
         spent=spent,
         limits=spending.used(loop.record.limits, state, spent, until=until),
-        working_s=history.working_s(parts),
+        working_s=history.work_in(account.parts, end=until),
     )
 
 

@@ -144,6 +144,20 @@ def test_the_figures_agree_with_those_of_status(looked: Looked, eyes: Eyes) -> N
     assert eyes.look(80).tokens == told.total.tokens == 20
 
 
+def test_what_a_loop_spent_is_told_by_one_look_through_its_journal(
+    looked: Looked, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from ralphloop.store import files
+    from ralphloop.views.snapshot import view_of, with_spending
+
+    looked.note(0, "arm", session=SESSION, task="F1")
+    read, read_quietly = [], files.read_quietly
+    monkeypatch.setattr(files, "read_quietly", lambda path: read.append(path) or read_quietly(path))
+    told = with_spending(view_of(looked.loop, now=T0 + 80), looked.loop, env=looked.env, now=T0 + 80)
+    assert told.working_s == 80.0
+    assert sum(path.endswith("/journal.jsonl") for path in read) == 1
+
+
 def test_a_supervisor_is_seen_while_it_lives(looked: Looked, eyes: Eyes) -> None:
     looked.record.supervision = Supervision(batch=1)
     looked.shelf.put(looked.record, shelf.OWNED)
