@@ -390,7 +390,7 @@ def test_after_an_answer_a_loop_that_nobody_drives_says_how_it_goes_on(project: 
     project.write(".ralph/loops/shop/feature_list.json", json.dumps(listed))
     done = project.run("run", "shop", "--plain")
     assert "shop · paused (needs_input) · " in done.out
-    assert "`ralphloop answer F1 TEXT`, then `ralphloop run shop`." in done.out
+    assert "`ralphloop answer F1 TEXT --loop shop`, then `ralphloop run shop`." in done.out
     told = project.fine("answer", "F1", "The one that we have")
     assert told == "F1 is answered. Nobody drives shop now: `ralphloop run shop` goes on.\n"
 

@@ -109,7 +109,7 @@ def _next(view: LoopView, used: Iterable[Used]) -> str:
     """What follows from it."""
     name, over = view.name, [row for row in used if (row.share or 0.0) >= 1.0]
     names = ", ".join(LABELS[row.name] for row in over if row.name not in OF_A_TASK)
-    if view.live and not view.left_alone:
+    if view.live and not view.undriven:
         return f"{name} is {view.state}; " + (
             f"it ends at its next stop: {names} used up."
             if names
@@ -117,7 +117,7 @@ def _next(view: LoopView, used: Iterable[Used]) -> str:
         )
     verb = "run" if view.supervised else "resume"
     rests = f"has ended ({view.outcome})" if view.state == ENDED else f"is paused ({view.outcome})"
-    rests = "is driven by nobody" if view.left_alone else rests
+    rests = "is driven by nobody" if view.undriven else rests
     if names:
         return f"{name} {rests}, and goes on only with more: {names} used up."
     return f"{name} {rests}; `ralphloop {verb} {name}` goes on."

@@ -27,7 +27,7 @@ from ralphloop.domain.worklist import Worklist
 from ralphloop.engine import spending as counter
 from ralphloop.engine.transcript import masked
 from ralphloop.evidence import approval
-from ralphloop.store import approvals, files, pins, shelf, supervisor, tasks, waker
+from ralphloop.store import approvals, pins, shelf, supervisor, tasks, waker
 from ralphloop.store.loop import LoopFiles
 from ralphloop.store.supervisor import Holder
 from ralphloop.tasklists.registry import own_file
@@ -93,7 +93,6 @@ class LoopView(NamedTuple):
     commit_fault: str = ""  # and why
     retrying: str = ""  # why the client sends a request again, and has not come further since
     ended_at: float | None = None
-    alone: bool = True  # no other loop is under way in its project: none need be named
     working_s: float | None = None  # how long it worked in all, where somebody counted
 
     @property
@@ -101,7 +100,7 @@ class LoopView(NamedTuple):
         return self.state not in (PAUSED, ENDED)
 
     @property
-    def left_alone(self) -> bool:
+    def undriven(self) -> bool:
         """Whether it is under way, and its supervisor is gone."""
         return self.live and self.supervised and self.driver is None
 
@@ -165,7 +164,6 @@ def view_of(loop: LoopFiles, *, now: float) -> LoopView:
         void=approvals.why_void(loop.shelf) if waiting else "",
         waker=waker.pid_of(loop, state) or None,
         ended_at=ended_at(loop) if state.state == ENDED else None,
-        alone=_is_alone(loop),
     )
     driven = _with_driver(view, loop, state, supervisor.holder(loop))
     until = worked_until(state, left_at=driven.left_at, now=now)
@@ -208,11 +206,6 @@ def ended_at(loop: LoopFiles) -> float | None:
         return os.stat(os.path.join(loop.shelf.folder, shelf.ENDED, loop.record.id + ".json")).st_mtime
     except OSError:
         return None
-
-
-def _is_alone(loop: LoopFiles) -> bool:
-    folders = (os.path.join(loop.shelf.folder, kind) for kind in (shelf.ARMED, shelf.OWNED))
-    return sum(len(files.names(folder)) for folder in folders) < 2
 
 
 def worked_until(state: LoopState, *, left_at: float | None, now: float) -> float:

@@ -77,7 +77,7 @@ def test_a_running_loop_needs_no_advice() -> None:
         (
             {"state": "paused", "outcome": "needs_input"},
             "shop · paused (needs_input)",
-            "`ralphloop answer ID TEXT`",
+            "`ralphloop answer ID TEXT --loop shop`",
         ),
         ({"state": "paused", "outcome": "awaiting_approval"}, "shop · paused", "goes on by itself"),
         (
@@ -112,18 +112,8 @@ def test_why_and_what_is_asked_are_shown() -> None:
     assert lines[2:] == [
         "  why: F2",
         "  asks: F2: Which one?",
-        "  `ralphloop answer F2 TEXT`, then send the session any message.",
+        "  `ralphloop answer F2 TEXT --loop shop`, then send the session any message.",
     ]
-
-
-def test_where_several_loops_are_under_way_the_answer_names_its_own() -> None:
-    asking = {"state": "paused", "outcome": "needs_input", "tasks": (task(2, "asked", id="a task"),)}
-    assert block(**asking, alone=False)[-1] == (
-        "  `ralphloop answer 'a task' TEXT --loop shop`, then send the session any message."
-    )
-    assert (
-        "`ralphloop answer 'a task' TEXT`, then `ralphloop run shop`." in block(**asking, supervised=True)[-1]
-    )
 
 
 def test_a_loop_that_nobody_drives_is_not_called_running() -> None:

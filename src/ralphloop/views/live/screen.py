@@ -196,7 +196,7 @@ class Screen:
 
 
 def _state_style(frame: Frame) -> str:
-    if frame.view.live and not frame.view.left_alone:
+    if frame.view.live and not frame.view.undriven:
         return "green"
     return "bold green" if frame.view.outcome == COMPLETE else "bold yellow"
 
