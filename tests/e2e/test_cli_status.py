@@ -200,6 +200,8 @@ def test_what_is_at_work_comes_first_then_what_waits_for_the_person_then_the_las
         "ends-soon",
     ]
     assert heads[1].startswith("asks · paused (needs_input)")
+    listed = json.loads(project.fine("status", "--json"))["loops"]
+    assert [loop["name"] for loop in listed] == [head.partition(" · ")[0] for head in heads]
 
 
 @pytest.mark.slow

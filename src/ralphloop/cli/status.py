@@ -39,7 +39,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _print(found: loops.Overview, *, named: bool) -> None:
-    shown = terminal.in_order(found.views)
+    shown = found.views
     width, rows = screen()
     table = named or len(shown) == 1
     view(*terminal.blocks(shown, now=time.time(), width=width, rows=rows - 3, table=table))

@@ -12,10 +12,13 @@ from ralphloop.domain import committed
 from ralphloop.domain.ledger import Ledger
 from ralphloop.domain.model import (
     ASKED,
+    AWAITING_APPROVAL,
     CLAIMED,
     COMPLETE,
     ENDED,
     FINAL,
+    NEEDS_APPROVAL,
+    NEEDS_INPUT,
     PAUSED,
     RUNNING,
     WAITING,
@@ -36,6 +39,7 @@ from ralphloop.views.figure import Used
 from ralphloop.views.spending import Spending
 
 ORPHAN_S = 24 * 3600.0
+NEEDS_PERSON = (NEEDS_INPUT, NEEDS_APPROVAL, AWAITING_APPROVAL)
 
 
 class TaskView(NamedTuple):
@@ -273,5 +277,13 @@ def _task_views(
 
 
 def in_order(views: Iterable[LoopView]) -> list[LoopView]:
-    """Active loops first, then the newest."""
-    return sorted(views, key=lambda view: (not view.live, -view.started_at))
+    """What is at work, what waits for the person, what else rests; then what ended, the last one first."""
+    return sorted(views, key=_rank)
+
+
+def _rank(view: LoopView) -> tuple[int, float]:
+    if view.live:
+        return 0, -view.started_at
+    if view.state == ENDED:
+        return 3, -(view.ended_at or view.seen_at)
+    return (1 if view.outcome in NEEDS_PERSON else 2), -view.started_at

@@ -42,7 +42,6 @@ from ralphloop.views.spending import context_told, spent_told
 ROWS = 40
 ID_MAX = 24  # cells of a task's id that stands beside its title
 DAY_S = 24 * 3600.0
-NEEDS_PERSON = (NEEDS_INPUT, NEEDS_APPROVAL, AWAITING_APPROVAL)
 
 
 def blocks(
@@ -57,19 +56,6 @@ def blocks(
         if table and view.tasks:
             lines += task_table(view, width=width, rows=rows - len(lines))
     return lines
-
-
-def in_order(views: Sequence[LoopView]) -> list[LoopView]:
-    """What is at work, what waits for the person, what else rests; then what ended, the last one first."""
-    return sorted(views, key=_rank)
-
-
-def _rank(view: LoopView) -> tuple[int, float]:
-    if view.live:
-        return 0, -view.started_at
-    if view.state == ENDED:
-        return 3, -(view.ended_at or view.seen_at)
-    return (1 if view.outcome in NEEDS_PERSON else 2), -view.started_at
 
 
 def block(view: LoopView, *, now: float, width: int = COLUMNS) -> list[str]:
