@@ -6,7 +6,7 @@ import argparse
 import time
 
 from ralphloop import loops
-from ralphloop.cli.output import say_json, screen, view
+from ralphloop.cli.output import say_json, screen, tell
 from ralphloop.views import terminal
 
 ENDED_SHOWN = 5
@@ -42,10 +42,10 @@ def _print(found: loops.Overview, *, named: bool) -> None:
     shown = found.views
     width, rows = screen()
     table = named or len(shown) == 1
-    view(*terminal.blocks(shown, now=time.time(), width=width, rows=rows - 3, table=table))
+    tell(*terminal.blocks(shown, now=time.time(), width=width, rows=rows - 3, table=table))
     if found.older:
-        view("", f"… and {found.older} more that ended: `ralphloop status --ended`")
+        tell("", f"… and {found.older} more that ended: `ralphloop status --ended`")
     for source in found.unowned:
-        view(f"unowned: {source.name} ({source.layout}) … `ralphloop start {source.name}`")
+        tell(f"unowned: {source.name} ({source.layout}) … `ralphloop start {source.name}`")
     if not found.views and not found.unowned:
-        view("No loop and no task list here. `ralphloop new NAME` creates one.")
+        tell("No loop and no task list here. `ralphloop new NAME` creates one.")

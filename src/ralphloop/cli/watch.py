@@ -7,7 +7,7 @@ import os
 import sys
 
 from ralphloop import loops
-from ralphloop.cli.output import complain, screen, view
+from ralphloop.cli.output import complain, screen, tell
 from ralphloop.views import terminal
 from ralphloop.views.live.clock import clock
 from ralphloop.views.live.show import NO_RICH, OVER, once, show, why_plain
@@ -42,5 +42,5 @@ def run(args: argparse.Namespace) -> int:
         width, rows = screen()
         at = now()
         shown = [view_of(loop, now=at)]
-        view(*terminal.blocks(shown, now=at, width=width, rows=rows - 3, table=not was_live))
+        tell(*terminal.blocks(shown, now=at, width=width, rows=rows - 3, table=not was_live))
     return 0
