@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TextIO
 
 from ralphloop.domain.plain import plain
 from ralphloop.loops.result import Quoted, Result
-
-ROWS = 40  # of a screen where there is none
 
 
 def show(result: Result, *, as_json: bool = False, as_is: bool = False) -> int:
@@ -28,17 +26,17 @@ def tell(*lines: str, hang: int | None = None) -> None:
         if isinstance(line, Quoted):
             say(line)
         else:
-            say(*(_folded(part, hang=hang, least=2) for part in line.split("\n")))
+            say(*(_folded(part, sys.stdout, hang=hang, least=2) for part in line.split("\n")))
 
 
-def screen() -> tuple[int, int]:
-    """Columns and rows of the person's terminal."""
-    import shutil
+def screen(stream: TextIO | None = None) -> tuple[int, int]:
+    """Columns and rows that text on this stream may take."""
+    import os
 
-    from ralphloop.views.fold import COLUMNS
+    from ralphloop.views.fold import COLUMNS, size_of
 
-    found = shutil.get_terminal_size((COLUMNS, ROWS))
-    return max(COLUMNS, found.columns), found.lines
+    columns, rows = size_of(stream or sys.stdout, os.environ)
+    return max(COLUMNS, columns), rows
 
 
 def say(*lines: str) -> None:
@@ -55,7 +53,7 @@ def say_json(data: Any) -> None:
 def complain(message: str) -> None:
     """On stderr, whatever the message holds: one line, or as many as a terminal needs."""
     told = "ralphloop: " + plain(message)
-    print(_folded(told) if sys.stderr.isatty() else told, file=sys.stderr)
+    print(_folded(told, sys.stderr) if sys.stderr.isatty() else told, file=sys.stderr)
 
 
 def show_progress(told: str) -> None:
@@ -64,11 +62,11 @@ def show_progress(told: str) -> None:
         print("\r\033[K" + plain(told), end="", file=sys.stderr, flush=True)
 
 
-def _folded(line: str, *, hang: int | None = None, least: int = 0) -> str:
+def _folded(line: str, stream: TextIO, *, hang: int | None = None, least: int = 0) -> str:
     """Between words, and never inside backticks: what stands there is to be copied."""
     from ralphloop.views.fold import fold
 
-    return "\n".join(fold(plain(line), screen()[0], hang=hang, least=least))
+    return "\n".join(fold(plain(line), screen(stream)[0], hang=hang, least=least))
 
 
 def _clean(value: Any) -> Any:

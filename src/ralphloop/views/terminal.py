@@ -35,11 +35,10 @@ from ralphloop.domain.plain import plain
 from ralphloop.domain.prompt import answering, turns
 from ralphloop.views import figure
 from ralphloop.views.clock import local
-from ralphloop.views.fold import COLUMNS, cut, padded, width_of
+from ralphloop.views.fold import COLUMNS, ROWS, cut, padded, width_of
 from ralphloop.views.snapshot import LoopView, TaskView
 from ralphloop.views.spending import context_told, spent_told
 
-ROWS = 40
 ID_MAX = 24  # cells of a task's id that stands beside its title
 DAY_S = 24 * 3600.0
 
