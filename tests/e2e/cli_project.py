@@ -36,6 +36,11 @@ class Done(NamedTuple):
         return json.loads(self.out)
 
 
+def unfolded(text: str) -> str:
+    """Sentences as they were before they were folded; a table loses its rows by that."""
+    return re.sub(r"(?<=\S)\n  (?=[^\s$])", " ", text)
+
+
 @functools.cache
 def _repository() -> Path:
     """What `git init` makes, as far as git needs it to know a repository; every project is a copy."""

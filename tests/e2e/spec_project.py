@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from e2e.cli_project import OTHER, SESSION, Done, Project
+from e2e.cli_project import OTHER, SESSION, Done, Project, unfolded
 from fakes import warm
 from ralphloop.store.loop import LoopFiles
 from ralphloop.store.shelf import OWNED, Shelf
@@ -34,8 +34,8 @@ class SpecProject(Project):
         self.home_of_specs = "specs" if layout == "specum" else ".specify/specs"
 
     def say(self, *words: str, **options: Any) -> str:
-        """Run an action as a plugin's prompt does; it must succeed."""
-        return self.fine(self.layout, *words, **{"env": INSIDE, **options})
+        """Run an action as a plugin's prompt does; it must succeed. Its sentences, each in one line."""
+        return unfolded(self.fine(self.layout, *words, **{"env": INSIDE, **options}))
 
     def refuse(self, *words: str, **options: Any) -> str:
         return self.refused(self.layout, *words, **{"env": INSIDE, **options})
@@ -43,7 +43,7 @@ class SpecProject(Project):
     def prompt(self, action: str, text: str) -> str:
         """Run an action with what the person typed behind it in the client."""
         self.type(f"ralph-{self.layout}:{action}", text)
-        return self.fine("--typed", self.layout, action, env=INSIDE)
+        return unfolded(self.fine("--typed", self.layout, action, env=INSIDE))
 
     def at_once(self, *lines: str, env: Mapping[str, str] = INSIDE) -> list[Done]:
         """Run these lines in processes that begin together; forked ones are closer than started ones."""

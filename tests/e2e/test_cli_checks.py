@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from e2e.checking import END, ENTER, LIST, Asked, claim, leaving, mark, states, task, write_list
-from e2e.cli_project import SESSION, Project
+from e2e.cli_project import SESSION, Project, unfolded
 from ralphloop.evidence.approval import digest
 
 INSIDE = {"CLAUDECODE": "1"}
@@ -181,7 +181,7 @@ def test_yes_in_a_script_approves(checked: Project) -> None:
 
 
 def test_unapproved_starts_and_says_that_nothing_runs(checked: Project) -> None:
-    said = checked.fine("start", "shop", "--session", SESSION, "--unapproved")
+    said = unfolded(checked.fine("start", "shop", "--session", SESSION, "--unapproved"))
     wanted = digest([leaving(checked), "true"])
     assert "! 2 checks are not approved and do not run" in said
     assert f"type `/ralphloop:approve {wanted}` in the client, or run `ralphloop approve shop`" in said

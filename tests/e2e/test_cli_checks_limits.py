@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from e2e.cli_project import SESSION, Project
+from e2e.cli_project import SESSION, Project, unfolded
 from ralphloop.cli import resume, start
 from ralphloop.cli.main import Command
 
@@ -120,7 +120,7 @@ def test_limits_are_pinned_outside_the_project(project: Project) -> None:
 def test_start_says_the_limits(project: Project) -> None:
     project.new()
     said = project.fine("start", "shop", "--max-iterations", "20", "--max-time", "90m", "--max-cost", "5")
-    assert "at most 20 iterations, 1 h 30 min, $5.00." in said
+    assert "at most 20 iterations, 1 h 30 min, $5.00." in unfolded(said)
 
 
 def test_what_the_agent_writes_into_the_project_raises_no_limit(project: Project) -> None:

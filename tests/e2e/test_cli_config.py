@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from e2e.cli_project import SESSION, WIDE, Project
+from e2e.cli_project import SESSION, WIDE, Project, unfolded
 
 TOKEN, TOPIC = "tk_do_not_show_me", "a-topic-that-nobody-guesses"
 
@@ -105,7 +105,7 @@ def test_start_takes_limits_and_continuation_from_the_settings(project: Project)
     project.write(".ralph/config.toml", 'max_cost = 2.5\ncontinue_with = "context"\n')
     project.new()
     out = project.fine("start", "shop", "--session", SESSION)
-    assert "at most 50 iterations, 2 h 00 min, $2.50." in out.splitlines()[0]
+    assert "at most 50 iterations, 2 h 00 min, $2.50." in unfolded(out).splitlines()[0]
     assert limits(project)["cost_usd"] == 2.5
     answer = project.stop()
     assert answer is not None
@@ -118,14 +118,14 @@ def test_an_option_wins_over_a_variable_over_a_file(project: Project) -> None:
     project.new()
     words = ("start", "shop", "--session", SESSION, "--max-iterations", "20", "--continue-with", "block")
     out = project.fine(*words, env={"RALPHLOOP_MAX_COST": "7", "RALPHLOOP_MAX_ITERATIONS": "40"})
-    assert "at most 20 iterations, 8 h 00 min, $7.00." in out.splitlines()[0]
+    assert "at most 20 iterations, 8 h 00 min, $7.00." in unfolded(out).splitlines()[0]
     assert (project.stop() or {})["decision"] == "block"
 
 
 def test_without_settings_the_limits_are_the_usual_ones(project: Project) -> None:
     project.new()
     out = project.fine("start", "shop", "--session", SESSION)
-    assert "at most 15 iterations, 8 h 00 min." in out.splitlines()[0]
+    assert "at most 15 iterations, 8 h 00 min." in unfolded(out).splitlines()[0]
 
 
 def test_a_spec_takes_its_limits_from_the_settings_too(project: Project) -> None:
@@ -142,7 +142,7 @@ def test_in_an_agents_tools_no_setting_raises_a_limit(project: Project) -> None:
     project.write(".ralph/config.toml", 'max_iterations = 900\nmax_time = "100h"\nmax_attempts = 2\n')
     project.new()
     out = project.fine("start", "shop", env={**AGENT, "RALPHLOOP_MAX_NO_PROGRESS": "99"})
-    assert "at most 15 iterations, 8 h 00 min." in out.splitlines()[0]
+    assert "at most 15 iterations, 8 h 00 min." in unfolded(out).splitlines()[0]
     kept = json.loads(next((project.home / ".local/state").rglob("owned/*.json")).read_text())["limits"]
     assert (kept["no_progress"], kept["attempts"]) == (3, 2)
 
@@ -152,4 +152,4 @@ def test_a_loop_that_an_agent_begins_anew_has_no_higher_limits_than_before(proje
     project.fine("cancel", "shop", env=AGENT)
     project.write(".ralph/config.toml", "max_iterations = 12\nmax_cost = 3\n")
     out = project.fine("start", "shop", env=AGENT)
-    assert "at most 5 iterations, 8 h 00 min, $3.00." in out.splitlines()[0]
+    assert "at most 5 iterations, 8 h 00 min, $3.00." in unfolded(out).splitlines()[0]

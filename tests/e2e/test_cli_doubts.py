@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from e2e.checking import Asked
-from e2e.cli_project import OTHER, SESSION, Done, Project
+from e2e.cli_project import OTHER, SESSION, Done, Project, unfolded
 from security.life import CLIENT
 
 # One of each kind, and a task that can run.
@@ -80,8 +80,8 @@ def test_all_four_tell_the_same_in_text_and_json(project: Project) -> None:
 def test_new_says_where_to_mend_it(project: Project) -> None:
     out = project.fine("new", "shop", "--from", "-", stdin=b"- a\n")
     mend = "Mend that in .ralph/loops/shop/feature_list.json; `ralphloop plan --show shop` looks again.\n"
-    assert mend in out
-    assert mend not in project.fine("new", "fine", "--from", "-", stdin=b"- a\n  - Verify: `make`\n")
+    assert mend in unfolded(out)
+    assert "Mend that" not in project.fine("new", "fine", "--from", "-", stdin=b"- a\n  - Verify: `make`\n")
 
 
 def test_run_tells_them_once_and_as_json_at_the_end(project: Project) -> None:
@@ -143,7 +143,7 @@ def test_without_a_terminal_the_commands_come_before_the_error_about_them(
 def test_unapproved_tells_them_once_as_well(project: Project) -> None:
     doubts = made(project, [{"id": "F1", "description": "one", "verify": "if true"}])
     out = project.fine("start", "shop", "--session", SESSION, "--unapproved")
-    assert out.count(f"! {doubts[0]}\n") == 1
+    assert unfolded(out).count(f"! {doubts[0]}\n") == 1
 
 
 @pytest.mark.parametrize(

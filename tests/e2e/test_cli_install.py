@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from e2e.cli_project import PACKAGE, Project
+from e2e.cli_project import PACKAGE, Project, unfolded
 from ralphloop.agents import claude
 from ralphloop.agents.settings import CAP_NAME
 from unit.domain.cases import each
@@ -202,7 +202,7 @@ def test_the_interpreter_is_recorded_for_the_shell_guard(project: Project) -> No
 @pytest.mark.parametrize("value", ["1", "7"])
 def test_a_low_cap_of_the_persons_stays_with_a_warning(project: Project, value: str) -> None:
     file = given(project, json.dumps({"env": {CAP_NAME: value}}))
-    told = project.fine("install")
+    told = unfolded(project.fine("install"))
     assert f"! Claude Code ends a turn after {value} replies in a row without a tool call" in told
     assert f"({CAP_NAME}={value}). That is your own setting, which stays" in told
     assert json.loads(file.read_text(encoding="utf-8"))["env"] == {CAP_NAME: value}
@@ -272,7 +272,7 @@ def test_without_a_record_only_hooks_go_and_the_rest_is_named(project: Project) 
     project.fine("install")
     (record,) = records(project)
     record.unlink()
-    told = project.fine("uninstall")
+    told = unfolded(project.fine("uninstall"))
     assert f"{PACKAGE} done:*)" in told
     assert CAP_NAME in told
     assert list(json.loads(file.read_text(encoding="utf-8"))) == ["permissions", "env"]

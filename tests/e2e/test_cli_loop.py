@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from e2e.cli_project import OTHER, SESSION, WIDE, Project
+from e2e.cli_project import OTHER, SESSION, WIDE, Project, unfolded
 from security.life import CLIENT
 
 AGENTS = ["CLAUDECODE", "AI_AGENT", "CODEX_SANDBOX", "GEMINI_CLI", "COPILOT_CLI", "QWEN_CODE"]
@@ -54,7 +54,7 @@ def busy(project: Project) -> Iterator[None]:
 
 def test_a_paused_loop_lets_the_session_stop_until_it_is_resumed(project: Project) -> None:
     folder = project.begin()
-    assert "`ralphloop resume shop` goes on" in project.fine("pause")
+    assert "`ralphloop resume shop` goes on" in unfolded(project.fine("pause"))
     assert project.stop() is None
     loop = project.status()
     assert (loop["state"], loop["outcome"]) == ("paused", "interrupted")
@@ -255,7 +255,7 @@ def test_adopt_means_the_clients_own_session(project: Project) -> None:
 def test_without_adopt_a_resume_from_another_session_is_for_the_owner(project: Project) -> None:
     project.begin()
     project.fine("pause")
-    told = project.fine("resume", env={"CLAUDE_CODE_SESSION_ID": OTHER})
+    told = unfolded(project.fine("resume", env={"CLAUDE_CODE_SESSION_ID": OTHER}))
     assert f"send session {SESSION} any message. `ralphloop resume shop --adopt` takes it over" in told
     assert project.status()["owner"] == SESSION
 
@@ -289,7 +289,7 @@ def test_a_loop_is_not_resumed_over_a_list_that_has_a_newer_one(project: Project
 def test_done_marks_the_task_in_its_own_file(project: Project) -> None:
     folder = project.begin()
     told = project.fine("done", "F2")
-    assert told == (
+    assert unfolded(told) == (
         "F2 is marked done (unverified: it has no check that ralphloop runs). 1/3 done, next F1.\n"
     )
     data = json.loads((folder / "feature_list.json").read_text(encoding="utf-8"))
@@ -312,7 +312,7 @@ def test_done_changes_only_the_bytes_of_its_task(project: Project) -> None:
 
 def test_the_last_done_lets_the_loop_complete(project: Project) -> None:
     project.begin(tasks=1)
-    assert "1/1 done, nothing is left to do." in project.fine("done", "F1")
+    assert "1/1 done, nothing is left to do." in unfolded(project.fine("done", "F1"))
     answer = project.stop()
     assert answer is not None
     assert answer["systemMessage"] == "ralphloop shop: complete: 1/1 done"
@@ -375,7 +375,7 @@ def test_an_answer_says_who_is_at_work_and_what_goes_on(project: Project) -> Non
     project.fine("ask", "F1", "Which?")
     project.fine("ask", "F2", "Which?")
     project.stop()
-    assert project.fine("answer", "F1", "That") == (
+    assert unfolded(project.fine("answer", "F1", "That")) == (
         "F1 is answered. F2 waits for an answer, too. Nobody is at work on shop now: "
         "send its session any message.\n"
     )
@@ -391,7 +391,7 @@ def test_after_an_answer_a_loop_that_nobody_drives_says_how_it_goes_on(project: 
     project.write(".ralph/loops/shop/feature_list.json", json.dumps(listed))
     done = project.run("run", "shop", "--plain")
     assert "shop · paused (needs_input) · " in done.out
-    assert "`ralphloop answer F1 TEXT`, then `ralphloop run shop`." in done.out
+    assert "`ralphloop answer F1 TEXT --loop shop`, then `ralphloop run shop`." in done.out
     told = project.fine("answer", "F1", "The one that we have")
     assert told == "F1 is answered. Nobody drives shop now: `ralphloop run shop` goes on.\n"
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from e2e.cli_project import Project
+from e2e.cli_project import Project, unfolded
 from fakes import warm
 from ralphloop.loops.doubt import IN_FEATURES
 from ralphloop.tasklists import progress
@@ -209,7 +209,7 @@ def test_checks_are_taken_from_the_list_and_what_only_looks_like_one_is_told(pro
         "1. Make b\n   **Verify**: `test -f b`\n"
         "- Make c\n  - Verify: run the tests\n  - verify: `x` and `y`\n"
     )
-    said = project.fine("new", "shop", "--from", "-", stdin=text.encode())
+    said = unfolded(project.fine("new", "shop", "--from", "-", stdin=text.encode()))
     assert '! "Verify: run the tests" in F3 is text and no check: only Verify: and one command in' in said
     assert '! "verify: `x` and `y`" in F3 is text and no check: only Verify: and one command in' in said
     data = json.loads((project.root / ".ralph/loops/shop/feature_list.json").read_text(encoding="utf-8"))

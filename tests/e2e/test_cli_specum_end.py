@@ -37,7 +37,7 @@ def specs(project: SpecProject) -> dict[str, dict[str, Any]]:
 
 
 def test_status_of_nothing_says_how_to_begin(project: SpecProject) -> None:
-    assert "There is no spec here yet" in project.say("status")
+    assert "There is no spec here yet" in project.fine("specum", "status")
     assert json.loads(project.say("status", "--json")) == {"specs": [], "epic": None}
 
 
@@ -47,7 +47,7 @@ def test_status_shows_every_spec(project: SpecProject) -> None:
     project.doc("cart", "research.md")
     project.write("specs/notes/readme.txt", "no spec")
     before = project.digest()
-    lines = project.say("status").splitlines()
+    lines = project.fine("specum", "status").splitlines()
     assert lines == [
         "* cart  research  waits for you  specs",
         "  login  execution  1/3 tasks  loop running  specs",
@@ -167,7 +167,7 @@ def planned_beside(project: SpecProject, name: str) -> None:
 def test_switch_by_the_person_pauses_the_running_loop_by_name(project: SpecProject, way: str) -> None:
     project.running("login")
     planned_beside(project, "cart")
-    told = project.prompt("switch", "cart") if way == "typed" else project.fine("specum", "switch", "cart")
+    told = project.prompt("switch", "cart") if way == "typed" else project.say("switch", "cart", env={})
     assert "The loop over login is paused." in told
     assert "`/ralph-specum:switch login`, then `/ralph-specum:implement`, goes on" in told
     status = project.status()

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from e2e.cli_project import OTHER, PACKAGE, SESSION, Project
+from e2e.cli_project import OTHER, PACKAGE, SESSION, Project, unfolded
 from e2e.doctoring import plugin
 from ralphloop.agents import claude
 from unit.domain.cases import each
@@ -238,7 +238,7 @@ def test_the_users_own_settings_count(project: Project) -> None:
 
 def test_without_the_hook_it_says_how_to_get_it(project: Project) -> None:
     project.new()
-    told = project.fine("start")
+    told = unfolded(project.fine("start"))
     assert "run `ralphloop install`, use --launch, or install the plugin ralphloop." in told
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import time
@@ -12,7 +13,11 @@ from typing import Any
 import pytest
 
 from e2e.cli_project import OTHER, SESSION, WIDE, Project
-from ralphloop.store.loop import iso
+from ralphloop.domain.supervision import Supervision
+from ralphloop.store import arming, supervisor
+from ralphloop.store.loop import LoopFiles, iso
+from ralphloop.store.shelf import Shelf
+from ralphloop.store.supervisor import Holder
 
 LOOP = {
     "id": str,
@@ -197,6 +202,8 @@ def test_what_is_at_work_comes_first_then_what_waits_for_the_person_then_the_las
         "ends-soon",
     ]
     assert heads[1].startswith("asks · paused (needs_input)")
+    listed = json.loads(project.fine("status", "--json"))["loops"]
+    assert [loop["name"] for loop in listed] == [head.partition(" · ")[0] for head in heads]
 
 
 @pytest.mark.slow
@@ -235,11 +242,10 @@ def test_who_is_asked_is_told_which_task_of_which_loop(project: Project) -> None
     answer = project.stop()
     assert answer is not None
     assert "ralphloop answer F1 TEXT`, then send any message." in answer["systemMessage"]
-    assert "`ralphloop answer F1 TEXT`, then send the session any message." in project.fine("status")
+    told = "`ralphloop answer F1 TEXT --loop one`, then send the session any message."
+    assert told in project.fine("status", env=WIDE)
     project.begin("two", session=OTHER)
-    assert "`ralphloop answer F1 TEXT --loop one`, then send the session" in project.fine("status", env=WIDE)
-    loops = json.loads(project.fine("status", "--json"))["loops"]
-    assert [loop["alone"] for loop in loops] == [False, False]
+    assert told in project.fine("status", env=WIDE)
 
 
 def test_the_running_time_moves_within_a_turn_and_is_the_same_everywhere(project: Project) -> None:
@@ -248,7 +254,35 @@ def test_the_running_time_moves_within_a_turn_and_is_the_same_everywhere(project
     assert "  used: 10 min of 8 h 00 min, " in project.fine("status")
     assert "  running time        10 min of 8 h 00 min\n" in project.fine("limit")
     assert "| running time of the last window | 10 min | 8 h 00 min | 2 % |" in project.run("report").out
+    assert " 10 min of 8 h 00 min, " in project.fine("watch", "--once", "--plain")
     assert project.status()["limits"]["time_s"]["used"] >= 600
+
+
+def test_a_killed_supervisor_has_worked_until_its_last_sign_of_life(project: Project) -> None:
+    """Everywhere the same, and everywhere nobody drives it."""
+    project.begin("shop", "--max-cost", "5")
+    kill_driver(project, ago_s=880.0)
+    age_journal(project, seconds=1200.0)
+    for words in (["status"], ["limit"], ["watch", "--once", "--plain"]):
+        said = project.fine(*words)
+        assert "5 min of 8 h" in said, said
+        assert "shop · nobody drives it" in said, said
+    assert ", 5 min of it under way" in project.run("report").out
+    assert 310 < project.status()["limits"]["time_s"]["used"] < 330
+    changed = project.fine("limit", "--max-cost", "9")
+    assert "shop is driven by nobody; `ralphloop run shop` goes on.\n" in changed
+
+
+def kill_driver(project: Project, *, ago_s: float) -> None:
+    """As if a supervisor had driven the only loop, and been killed so long ago."""
+    here = Shelf(str(project.root), project.env())
+    record = here.owned_by(SESSION)
+    assert record is not None
+    loop = LoopFiles(record, here)
+    arming.hand_on(loop, loop.state(), session=SESSION, terms=Supervision(), batch=[])
+    supervisor.say(loop, Holder(pid=1, boot="this"))
+    (file,) = project.home.rglob("supervisor.json")
+    os.utime(file, (time.time() - ago_s,) * 2)
 
 
 def test_after_a_go_on_the_time_in_all_is_told_beside_the_windows(project: Project) -> None:

@@ -74,14 +74,14 @@ def test_what_the_hook_says_of_itself_is_what_status_shows(features: LoopProject
     attended(features)
     with Waiting(features, **HOUR) as hook:
         hook.settled()
-        view = view_of(features.the_loop())
+        view = view_of(features.the_loop(), now=time.time())
         at = time.strftime("%H:%M", time.localtime(view.resume_at))
         assert view.waker == view.to_json()["waker"] == hook.process.pid
         told = f"  wakes its session at {at} (process {hook.process.pid})."
         assert told in terminal.block(view, now=time.time())
         hook.process.kill()
         hook.process.wait()
-    view = view_of(features.the_loop())
+    view = view_of(features.the_loop(), now=time.time())
     assert view.waker is None
     assert "goes on at your next message" in terminal.block(view, now=time.time())[-1]
 

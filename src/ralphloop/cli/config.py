@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from ralphloop import config
-from ralphloop.cli.output import complain, say_json, view
+from ralphloop.cli.output import complain, say_json, tell
 from ralphloop.loops.place import here
 
 NOT_SET = "-"
@@ -48,12 +48,12 @@ def run(args: argparse.Namespace) -> int:
 
 def _print(settings: config.Config, places: Mapping[str, str]) -> None:
     for name, path in places.items():
-        view(f"{name}: {path}{'' if os.path.lexists(path) else ' (not there)'}")
+        tell(f"{name}: {path}{'' if os.path.lexists(path) else ' (not there)'}")
     rows = [(key, _shown(key, value), origin) for key, value, origin in settings.settings()]
     wide = max(len(value) for _, value, _ in rows if len(value) < 40)
-    view("")
+    tell("")
     for key, value, origin in rows:
-        view(f"{key:<16} {value:<{wide}} {origin}")
+        tell(f"{key:<16} {value:<{wide}} {origin}")
 
 
 def _as_json(settings: config.Config, places: Mapping[str, str]) -> dict[str, Any]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import textwrap
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -11,6 +9,7 @@ from typing import TextIO
 
 from ralphloop.testing.hook_call import HookAnswer
 from ralphloop.testing.step import Edit, Pass, Shell, Tool, ToolResult
+from ralphloop.views.fold import fold, size_of
 
 _WIDEST = 88
 _LABEL = 9
@@ -28,13 +27,13 @@ class Screen:
         self._paced = terminal and not fast
         self._read_by = 0.0
         self._colored = terminal and color and not env.get("NO_COLOR") and env.get("TERM") != "dumb"
-        self._width = min(_WIDEST, shutil.get_terminal_size((80, 24)).columns)
+        self._width = min(_WIDEST, size_of(stream, env)[0])
 
     def title(self, text: str) -> None:
         self._print("\n" + self._styled("bold", text))
 
     def plain(self, text: str = "") -> None:
-        for line in textwrap.wrap(text, self._width) or [""]:
+        for line in fold(text, self._width):
             self._print(line)
 
     def path(self, path: Path) -> None:
@@ -84,14 +83,14 @@ class Screen:
         self._wrapped(f"  {who:<{_LABEL - 2}}", text, style=style)
 
     def _wrapped(self, label: str, text: str, *, style: str) -> None:
-        lines = textwrap.wrap(text, self._width - len(label), break_on_hyphens=False) or [""]
+        lines = fold(text, self._width - len(label), hang=0)
         self._print(self._styled(style, label) + lines[0])
         for line in lines[1:]:
             self._print(" " * len(label) + line)
 
     def _lines(self, text: str, *, indent: str, style: str = "dim") -> None:
         for paragraph in text.strip().splitlines():
-            for line in textwrap.wrap(paragraph, self._width - len(indent), break_on_hyphens=False):
+            for line in fold(paragraph, self._width - len(indent)):
                 self._print(indent + self._styled(style, line))
 
     def _styled(self, style: str, text: str) -> str:

@@ -10,7 +10,7 @@ from itertools import chain
 from ralphloop.cli.consent import ask
 from ralphloop.cli.health import folder, live, loops, program, rivals, settings
 from ralphloop.cli.health.finding import FATAL, WARNING, Finding
-from ralphloop.cli.output import say_json, tell, view
+from ralphloop.cli.output import say_json, tell
 from ralphloop.errors import UserError
 from ralphloop.loops.person import require_person
 from ralphloop.loops.place import Place, here
@@ -45,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
     for finding in chain(failed, _all(place, proof=not args.no_live)):
         found.append(finding)
         if not args.json:
-            view(finding.line)
+            tell(finding.line)
     if args.json:
         say_json([finding.to_json() for finding in found])
     return 1 if any(finding.level == FATAL for finding in found) else 0
@@ -85,7 +85,7 @@ def _repair(place: Place, *, yes: bool, told: bool) -> list[Finding]:
         if finding.repair is None:
             continue
         if told and not yes:
-            view(finding.line)
+            tell(finding.line)
         if not yes and not ask(f"{finding.repair.question}? [y/N] "):
             continue
         try:

@@ -23,4 +23,4 @@ examples:
 
 def run(args: argparse.Namespace) -> int:
     found = loops.evidence(loops.here(writes=False), args.id, loop=args.loop)
-    return show(found, as_json=args.json, as_view=True)
+    return show(found, as_json=args.json)

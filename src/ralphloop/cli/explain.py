@@ -34,8 +34,8 @@ def run(args: argparse.Namespace) -> int:
             raise UserError("explain takes a stop event's FILE or --record, not both.")
         from ralphloop.testing import replay
 
-        return show(replay.explain(loops.here(writes=False), args.record), as_json=args.json, as_view=True)
-    return show(loops.explain(loops.here(writes=False), _read(args.file)), as_json=args.json, as_view=True)
+        return show(replay.explain(loops.here(writes=False), args.record), as_json=args.json)
+    return show(loops.explain(loops.here(writes=False), _read(args.file)), as_json=args.json)
 
 
 def _read(path: str | None) -> bytes:

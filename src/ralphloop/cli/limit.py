@@ -30,4 +30,4 @@ are yours to change: inside the agent's client that is refused.
 def run(args: argparse.Namespace) -> int:
     limits = allowance.given(args)
     found = loops.limit(loops.here(), args.name, limits=limits, endless=args.i_know)
-    return show(found, as_json=args.json, as_view=True)
+    return show(found, as_json=args.json)

@@ -6,7 +6,7 @@ import argparse
 import sys
 
 from ralphloop import loops
-from ralphloop.cli.output import say, view
+from ralphloop.cli.output import say, tell
 from ralphloop.views.journal import line
 
 HANG = len("2026-01-31 10:00:05  ")
@@ -29,7 +29,7 @@ def run(args: argparse.Namespace) -> int:
         if args.json:
             say(raw)
         else:
-            view(line(raw), hang=HANG)
+            tell(line(raw), hang=HANG)
         if args.follow:
             sys.stdout.flush()
     return 0

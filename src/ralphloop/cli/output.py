@@ -7,43 +7,36 @@ from collections.abc import Mapping
 from typing import Any, TextIO
 
 from ralphloop.domain.plain import plain
-from ralphloop.loops.result import Result
-
-COLUMNS, ROWS = 80, 40  # of a screen where there is none; the narrowest that lines are folded for
-_QUOTED = ("    ", "  $ ")  # so begin commands and their output, which stay as they are in a sentence
+from ralphloop.loops.result import Quoted, Result
 
 
-def show(result: Result, *, as_json: bool = False, as_is: bool = False, as_view: bool = False) -> int:
+def show(result: Result, *, as_json: bool = False, as_is: bool = False) -> int:
     """What came of an action, for whoever called; its exit code. `as_is` are others' texts."""
     if as_json:
         say_json(result.data)
     else:
-        (say if as_is else view if as_view else tell)(*result.messages)
+        (say if as_is else tell)(*result.messages)
     return result.code
 
 
-def view(*lines: str, hang: int | None = None) -> None:
-    """Tables and the like, which people look at: also in a pipe no line is too long for a terminal. What goes
-    on in the next row stands there behind `hang` blanks."""
-    from ralphloop.views.fold import fold
-
-    width = screen()[0]
-    for line in "\n".join(lines).split("\n") if lines else ():
-        say(*fold(plain(line), width, hang=hang, least=2))
-
-
-def screen() -> tuple[int, int]:
-    """Columns and rows of the person's terminal."""
-    import shutil
-
-    found = shutil.get_terminal_size((COLUMNS, ROWS))
-    return max(COLUMNS, found.columns), found.lines
+def tell(*lines: str, hang: int | None = None) -> None:
+    """What people read: also in a pipe no line is too long for a terminal. What goes on in the next row
+    stands there behind `hang` blanks."""
+    for line in lines:
+        if isinstance(line, Quoted):
+            say(line)
+        else:
+            say(*(_folded(part, sys.stdout, hang=hang, least=2) for part in line.split("\n")))
 
 
-def tell(*lines: str) -> None:
-    """Sentences: on a terminal, one that is too long for it goes on in the next line."""
-    for line in "\n".join(lines).split("\n") if lines else ():
-        say(_folded(line, sys.stdout))
+def screen(stream: TextIO | None = None) -> tuple[int, int]:
+    """Columns and rows that text on this stream may take."""
+    import os
+
+    from ralphloop.views.fold import COLUMNS, size_of
+
+    columns, rows = size_of(stream or sys.stdout, os.environ)
+    return max(COLUMNS, columns), rows
 
 
 def say(*lines: str) -> None:
@@ -59,7 +52,8 @@ def say_json(data: Any) -> None:
 
 def complain(message: str) -> None:
     """On stderr, whatever the message holds: one line, or as many as a terminal needs."""
-    print(_folded("ralphloop: " + plain(message), sys.stderr), file=sys.stderr)
+    told = "ralphloop: " + plain(message)
+    print(_folded(told, sys.stderr) if sys.stderr.isatty() else told, file=sys.stderr)
 
 
 def show_progress(told: str) -> None:
@@ -68,15 +62,11 @@ def show_progress(told: str) -> None:
         print("\r\033[K" + plain(told), end="", file=sys.stderr, flush=True)
 
 
-def _folded(line: str, stream: TextIO) -> str:
+def _folded(line: str, stream: TextIO, *, hang: int | None = None, least: int = 0) -> str:
     """Between words, and never inside backticks: what stands there is to be copied."""
-    text = plain(line)
-    is_short = text.isascii() and len(text) <= COLUMNS
-    if is_short or text.startswith(_QUOTED) or not stream.isatty():
-        return text
     from ralphloop.views.fold import fold
 
-    return "\n".join(fold(text, screen()[0]))
+    return "\n".join(fold(plain(line), screen(stream)[0], hang=hang, least=least))
 
 
 def _clean(value: Any) -> Any:

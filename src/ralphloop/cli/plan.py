@@ -33,5 +33,5 @@ after it has shown you the commands and asked.
 def run(args: argparse.Namespace) -> int:
     place, goal = loops.here(), whole(args.goal).strip()
     if args.show:
-        return show(loops.show_plan(place, goal or None), as_json=args.json, as_view=True)
+        return show(loops.show_plan(place, goal or None), as_json=args.json)
     return show(loops.plan(place, utf8(goal), name=args.name), as_json=args.json)

@@ -47,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
         found = loops.clear_records(place)
     else:
         found = loops.record(place, on=args.action == "on")
-    return show(found, as_json=args.json, as_view=args.action in ("list", "show"))
+    return show(found, as_json=args.json)
 
 
 def _must_fit(action: str, which: str | None, out: Path | None) -> None:

@@ -11,7 +11,7 @@ from typing import TextIO
 from ralphloop import config, loops
 from ralphloop.cli import allowance
 from ralphloop.cli.consent import consented
-from ralphloop.cli.output import complain, show, view
+from ralphloop.cli.output import complain, show, tell
 from ralphloop.loops import drive, exit_code
 from ralphloop.loops.crew import LOG
 from ralphloop.views.live.show import LEFT, NO_RICH, why_plain
@@ -70,7 +70,7 @@ def run(args: argparse.Namespace) -> int:
         return show(over, as_json=args.json)
     stays = partial(_has_view, args)
     prepared = drive.prepare(place, args.name, wish=_wish(args), stays=stays, told=complain)
-    driven = consented(args, partial(drive.begin, prepared, told=loops.quiet if args.json else view))
+    driven = consented(args, partial(drive.begin, prepared, told=loops.quiet if args.json else tell))
     try:
         return _drive(args, driven)
     except KeyboardInterrupt:  # before the view is there to obey it
@@ -130,4 +130,4 @@ def _drive(args: argparse.Namespace, driven: drive.Driven) -> int:
 
 def _closed(args: argparse.Namespace, driven: drive.Driven) -> int:
     closing = drive.closing(driven.read_only, env=driven.place.env, doubts=driven.doubts)
-    return show(closing, as_json=args.json, as_view=True)
+    return show(closing, as_json=args.json)

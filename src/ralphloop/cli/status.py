@@ -6,7 +6,7 @@ import argparse
 import time
 
 from ralphloop import loops
-from ralphloop.cli.output import say_json, screen, view
+from ralphloop.cli.output import say_json, screen, tell
 from ralphloop.loops import elsewhere
 from ralphloop.views import terminal
 
@@ -38,16 +38,24 @@ def run(args: argparse.Namespace) -> int:
     elif found.views or found.unowned:
         _print(found, named=args.name is not None)
     else:
-        view(f"No loop and no task list here; {elsewhere.begin(place.env, place.roots)}.")
+        tell(_nothing(place))
     return 0
 
 
 def _print(found: loops.Overview, *, named: bool) -> None:
-    shown = terminal.in_order(found.views)
+    shown = found.views
     width, rows = screen()
     table = named or len(shown) == 1
-    view(*terminal.blocks(shown, now=time.time(), width=width, rows=rows - 3, table=table))
+    tell(*terminal.blocks(shown, now=time.time(), width=width, rows=rows - 3, table=table))
     if found.older:
-        view("", f"… and {found.older} more that ended: `ralphloop status --ended`")
+        tell("", f"… and {found.older} more that ended: `ralphloop status --ended`")
     for source in found.unowned:
-        view(f"unowned: {source.name} ({source.layout}) … `ralphloop start {source.name}`")
+        tell(f"unowned: {source.name} ({source.layout}) … `ralphloop start {source.name}`")
+
+
+def _nothing(place: loops.Place) -> str:
+    finished = [source.name for source in place.sources()]
+    if finished:
+        look = f"`ralphloop plan --show {finished[0]}` shows it"
+        return f"No loop here. Every task of {', '.join(finished)} is done; {look}."
+    return f"No loop and no task list here; {elsewhere.begin(place.env, place.roots)}."

@@ -27,4 +27,4 @@ def run(args: argparse.Namespace) -> int:
     if (args.id is None) != args.all:
         raise UserError("name one task, or --all of them: `ralphloop verify F2`, `ralphloop verify --all`.")
     found = loops.verify(loops.here(), args.id, loop=args.loop, told=loops.quiet if args.json else say)
-    return show(found, as_json=args.json, as_view=True)
+    return show(found, as_json=args.json)

@@ -7,7 +7,7 @@ import os
 import sys
 
 from ralphloop import loops
-from ralphloop.cli.output import complain, screen, view
+from ralphloop.cli.output import complain, screen, tell
 from ralphloop.views import terminal
 from ralphloop.views.live.clock import clock
 from ralphloop.views.live.show import NO_RICH, OVER, once, show, why_plain
@@ -31,7 +31,8 @@ package rich: plain lines.
 
 def run(args: argparse.Namespace) -> int:
     loop = loops.pick(loops.here(writes=False), args.name)
-    was_live = view_of(loop).live
+    now = clock(os.environ)
+    was_live = view_of(loop, now=now()).live
     if not args.plain and (args.once or was_live) and why_plain(sys.stdout, os.environ) == NO_RICH:
         complain(NO_RICH)
     if args.once:
@@ -39,6 +40,7 @@ def run(args: argparse.Namespace) -> int:
         return 0
     if show(loop, env=os.environ, lines=args.plain) == OVER:
         width, rows = screen()
-        shown, now = [view_of(loop)], clock(os.environ)()
-        view(*terminal.blocks(shown, now=now, width=width, rows=rows - 3, table=not was_live))
+        at = now()
+        shown = [view_of(loop, now=at)]
+        tell(*terminal.blocks(shown, now=at, width=width, rows=rows - 3, table=not was_live))
     return 0

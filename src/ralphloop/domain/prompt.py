@@ -255,6 +255,11 @@ def shell_word(text: str) -> str:
     return "'" + text.replace("'", "'\\''") + "'"
 
 
+def answering(task: str, loop: str) -> str:
+    """The command that answers a question, whichever other loops there are."""
+    return "ralphloop answer %s TEXT --loop %s" % (shell_word(task), shell_word(loop))
+
+
 def doubt(loop: LoopState, words: Words) -> str:
     return (
         "Every task of %s is marked done in %s, but no tool was used since the loop began. Look at the work "

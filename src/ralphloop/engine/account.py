@@ -23,13 +23,14 @@ LAST = "9"  # behind every time stamp
 class Account:
     """What was read, and how it compares with what was counted before."""
 
-    __slots__ = ("charges", "lost", "meter", "missing", "paths", "spent")
+    __slots__ = ("charges", "lost", "meter", "missing", "parts", "paths", "spent")
 
     def __init__(self, paths: Sequence[str], charges: list[tuple[Charge, str]], meter: Meter) -> None:
         self.paths = list(paths)
         self.missing = [path for path in paths if not os.path.isfile(path)]
         self.charges = charges  # each with the task at hand
         self.meter = meter
+        self.parts: Sequence[Part] = ()  # when the loop was under way
         self.spent = _sum(charges)
         self.lost = Spent()  # what was counted before, and can no longer be read
 
@@ -81,6 +82,7 @@ def read(
 
     meter = Meter(exact=True)
     account = Account(paths, _charges(meter, paths, parts, since=since), meter)
+    account.parts = parts
     if counter is not None and (account.missing or account.spent.tokens < counter[1].tokens):
         before, counted = counter
         counted.include(_sum(_charges(before, paths, parts, since=since)))

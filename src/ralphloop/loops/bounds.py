@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ralphloop.domain.limits import WARNED
-from ralphloop.domain.model import ENDED, LoopState
+from ralphloop.domain.model import ENDED
 from ralphloop.engine import spending
 from ralphloop.errors import BusyError, UserError
 from ralphloop.loops.allowance import checked, is_off, shown
@@ -15,9 +16,9 @@ from ralphloop.loops.person import require_person
 from ralphloop.loops.place import Place, must_go_on, pick
 from ralphloop.loops.result import Result
 from ralphloop.store.loop import LoopFiles
-from ralphloop.views import figure
+from ralphloop.views import figure, terminal
 from ralphloop.views.figure import Used
-from ralphloop.views.snapshot import view_of, with_spending
+from ralphloop.views.snapshot import LoopView, view_of, with_spending
 
 OF_A_TASK = ("attempts", "task_tokens", "task_cost_usd")  # what ends a task, and not the loop
 LABELS = {
@@ -44,18 +45,24 @@ def limit(
     loop = pick(place, name)
     given = checked(limits or {}, endless=endless)
     before = _change(place, loop, given) if given else {}
-    state, view = loop.state(), with_spending(view_of(loop), loop, env=place.env)
+    view = _looked_at(place, loop)
     used = view.limits
-    told = lines(used, given, before, working_s=view.working_s) if given else [_told(loop, state)]
-    told += [] if given else [_line(row, working_s=view.working_s) for row in used]
-    facts = {"id": loop.record.id, "name": loop.record.name, "state": state.state, "outcome": state.outcome}
-    told += [_next(loop, state, used)] if given else []
+    shown = [f"{view.name} · {terminal.state_told(view)}"]
+    shown += [_line(row, working_s=view.working_s) for row in used]
+    told = lines(used, given, before, working_s=view.working_s) if given else shown
+    facts = {"id": view.id, "name": view.name, "state": view.state, "outcome": view.outcome}
+    told += [_next(view, used)] if given else []
     return Result({**facts, "limits": _data(used), "before": before}, tuple(filter(None, told)))
 
 
 def used_of(place: Place, loop: LoopFiles) -> tuple[Used, ...]:
     """Every limit that holds, with what is used of it until now."""
-    return with_spending(view_of(loop), loop, env=place.env).limits
+    return _looked_at(place, loop).limits
+
+
+def _looked_at(place: Place, loop: LoopFiles) -> LoopView:
+    now = time.time()
+    return with_spending(view_of(loop, now=now), loop, env=place.env, now=now)
 
 
 def lines(
@@ -107,25 +114,22 @@ def _change(place: Place, loop: LoopFiles, given: Mapping[str, float]) -> dict[s
     return before
 
 
-def _told(loop: LoopFiles, state: LoopState) -> str:
-    return f"{loop.record.name} · {state.state}" + (f" ({state.outcome})" if state.outcome else "")
-
-
-def _next(loop: LoopFiles, state: LoopState, used: Iterable[Used]) -> str:
+def _next(view: LoopView, used: Iterable[Used]) -> str:
     """What follows from it."""
-    name, over = loop.record.name, [row for row in used if (row.share or 0.0) >= 1.0]
+    name, over = view.name, [row for row in used if (row.share or 0.0) >= 1.0]
     names = ", ".join(LABELS[row.name] for row in over if row.name not in OF_A_TASK)
-    if state.live:
-        return f"{name} is {state.state}; " + (
+    if view.live and not view.undriven:
+        return f"{name} is {view.state}; " + (
             f"it stops at the end of the agent's present turn: {names} used up."
             if names
             else "the limits hold from the end of the agent's present turn on."
         )
-    verb = "resume" if loop.record.supervision is None else "run"
-    rests = "has ended" if state.state == ENDED else "is paused"
+    verb = "run" if view.supervised else "resume"
+    rests = f"has ended ({view.outcome})" if view.state == ENDED else f"is paused ({view.outcome})"
+    rests = "is driven by nobody" if view.undriven else rests
     if names:
-        return f"{name} {rests} ({state.outcome}), and goes on only with more: {names} used up."
-    return f"{name} {rests} ({state.outcome}); `ralphloop {verb} {name}` goes on."
+        return f"{name} {rests}, and goes on only with more: {names} used up."
+    return f"{name} {rests}; `ralphloop {verb} {name}` goes on."
 
 
 def _data(used: Iterable[Used]) -> dict[str, Any]:

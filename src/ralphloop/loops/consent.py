@@ -14,7 +14,7 @@ from ralphloop.loops.book import locked
 from ralphloop.loops.choice import choose
 from ralphloop.loops.person import require_person
 from ralphloop.loops.place import UNDER_WAY, Place, must_go_on, pick
-from ralphloop.loops.result import Result
+from ralphloop.loops.result import Quoted, Result
 from ralphloop.store import approvals, pins, shelf, tasks
 from ralphloop.store.loop import LoopFiles
 from ralphloop.store.shelf import Record, Shelf
@@ -128,7 +128,7 @@ def listing(commands: Sequence[str], *, already: int = 0) -> list[str]:
     lines = [f"To prove the tasks, ralphloop would run {what} here, as you:"]
     for command in commands:
         first, *rest = command.split("\n")
-        lines += [f"  $ {first}", *(f"    {line}" for line in rest)]
+        lines += [f"  $ {first}", *(Quoted(f"    {line}") for line in rest)]
     return [*lines, f"({already} more you approved before.)"] if already else lines
 
 

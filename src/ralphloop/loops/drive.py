@@ -252,7 +252,7 @@ def _say_last(loop: LoopFiles, *, env: Mapping[str, str], pid: int) -> None:
 def closing(loop: LoopFiles, *, env: Mapping[str, str], doubts: Sequence[str] = ()) -> Result:
     """How a run came out, with what was doubtful about its list; the exit code says it, too."""
     loop.record, now = loop.shelf.fresh(loop.record), time.time()
-    view = with_spending(view_of(loop), loop, env=env)
+    view = with_spending(view_of(loop, now=now), loop, env=env, now=now)
     code = exit_code.of(view.state, view.outcome, uncommitted=bool(view.uncommitted))
     told = list(terminal.block(view, now=now))
     if view.outcome == COMPLETE:

@@ -54,10 +54,10 @@ def overview(place: Place, name: str | None = None, *, ended: int | None = None)
     few."""
     now = time.time()
     if name is not None:
-        return Overview(_views([pick(place, name)], place), [], now)
+        return Overview(_views([pick(place, name)], place, now=now), [], now)
     live, over = place.loops(*UNDER_WAY), place.loops(shelf.ENDED)
     shown = over if ended is None else _last_ended(over)[:ended]
-    views = _views([*live, *shown], place)
+    views = _views([*live, *shown], place, now=now)
     return Overview(views, _unowned(place, [*live, *over]), now, len(over) - len(shown))
 
 
@@ -67,7 +67,7 @@ def _last_ended(loops: list[LoopFiles]) -> list[LoopFiles]:
 
 def state(place: Place, name: str | None = None) -> LoopView:
     """How one loop stands: its state, its tasks, what it spent."""
-    return _views([pick(place, name)], place)[0]
+    return _views([pick(place, name)], place, now=time.time())[0]
 
 
 def journal(
@@ -108,12 +108,12 @@ def _parsed(lines: Iterator[str]) -> Iterator[dict[str, Any]]:
                 yield rest
 
 
-def _views(loops: list[LoopFiles], place: Place) -> list[LoopView]:
+def _views(loops: list[LoopFiles], place: Place, *, now: float) -> list[LoopView]:
     """What one loop spent takes a look through its transcripts; of several only the live ones' last lines."""
-    if len(loops) == 1:
-        view = with_retry(view_of(loops[0]), loops[0], place.env)
-        return [with_context(with_spending(view, loops[0], env=place.env), loops[0])]
-    found = [(with_retry(view_of(loop), loop, place.env), loop) for loop in loops]
+    found = [(with_retry(view_of(loop, now=now), loop, place.env), loop) for loop in loops]
+    if len(found) == 1:
+        ((view, loop),) = found
+        return [with_context(with_spending(view, loop, env=place.env, now=now), loop)]
     return in_order(with_context(view, loop) if view.live else view for view, loop in found)
 
 
@@ -131,7 +131,8 @@ def _is_free(loop: LoopFiles | None) -> bool:
 
 def _has_work(source: Source) -> bool:
     try:
-        return not all(task.done for task in tasks.parse_source(source).tasks)
+        found = tasks.parse_source(source).tasks
+        return not found or not all(task.done for task in found)
     except ValueError:
         return True
     except OSError:

@@ -8,6 +8,10 @@ from typing import Any, NamedTuple
 Tell = Callable[[str], None]  # hears a line while the work goes on
 
 
+class Quoted(str):
+    """A line of others' text, which is shown as it is."""
+
+
 class Result(NamedTuple):
     """What came of it: facts for a program, lines for a person, and the exit code that tells both."""
 

@@ -12,7 +12,7 @@ from ralphloop.config import END, PERSON
 from ralphloop.domain import model
 from ralphloop.domain.limits import duration
 from ralphloop.domain.model import LoopState
-from ralphloop.domain.prompt import cut, shell_word, turns
+from ralphloop.domain.prompt import answering, cut, turns
 from ralphloop.domain.worklist import Worklist
 from ralphloop.evidence.mask import mask
 from ralphloop.store.shelf import Record
@@ -120,8 +120,7 @@ def _how(record: Record, state: LoopState, about: str, asked: Sequence[tuple[str
     if about == state.outcome and state.detail.startswith(model.LOGIN):
         return f"Log in with `claude /login`, or renew the key; `ralphloop status {name}` tells the rest."
     if about in (model.ASKED, model.NEEDS_INPUT):
-        task = shell_word(asked[0][0]) if asked else "ID"
-        return f"`ralphloop answer {task} TEXT --loop {name}` answers."
+        return f"`{answering(asked[0][0] if asked else 'ID', name)}` answers."
     if about == model.NEEDS_APPROVAL:
         return f"`ralphloop approve {name}` shows the checks."
     return "" if about == model.COMPLETE else f"`ralphloop status {name}` tells what to do."

@@ -1,16 +1,31 @@
-"""Lines that keep to a width, counted in cells of a terminal: folded between words, and cut."""
+"""Lines that keep to a terminal's width, counted in its cells: folded between words, and cut."""
 
 from __future__ import annotations
 
+import os
 import re
+from collections.abc import Mapping
+from typing import TextIO
 from unicodedata import category, east_asian_width
 
 COLUMNS = 80  # of the narrowest terminal that lines are made for
+ROWS = 40  # of a screen where there is none
 
 # A word of a line with the blanks before it, and a dot between two parts. What stands in backticks is one
 # word: it is to be copied.
 _WORD = re.compile(r"( *)((?:· )?(?:\\\S|(`+)(?!`)(?:.*?[^`])?\3(?!`)|\S)+)")
 _MARKS = " !✓✗☐–~?-·"  # at a line's beginning; what follows below stands behind them
+
+
+def size_of(stream: TextIO, env: Mapping[str, str], *, rows: int = ROWS) -> tuple[int, int]:
+    """Columns and rows of the terminal that a stream leads to: as the environment says, as the terminal does,
+    or what is usual where there is none."""
+    try:
+        found = os.get_terminal_size(stream.fileno())
+    except (AttributeError, OSError, ValueError):
+        found = os.terminal_size((0, 0))
+    said = [int(env[name]) if env.get(name, "").isdecimal() else 0 for name in ("COLUMNS", "LINES")]
+    return said[0] or found.columns or COLUMNS, said[1] or found.lines or rows
 
 
 def width_of(text: str) -> int:

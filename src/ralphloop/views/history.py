@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ralphloop.agents.stamp import moment
 from ralphloop.engine import under_way
+from ralphloop.engine.account import LAST
 from ralphloop.store.loop import LoopFiles, iso
+
+if TYPE_CHECKING:
+    from ralphloop.engine.under_way import Part
 
 Entry = dict[str, Any]
 
@@ -79,6 +83,18 @@ def _rests(entry: Entry) -> bool:
 def working_s(parts: Sequence[Stretch]) -> float:
     """How long the loop worked in all."""
     return sum(part.end - part.begin for part in parts if not part.rests)
+
+
+def work_in(parts: Iterable[Part], *, end: float) -> float:
+    """The same of parts as they were read, the last of which may be without an end. Where one begins when
+    the one before ends, only their first and last moment are: there is one part for each stop."""
+    spans: list[tuple[str, str]] = []
+    for _, first, last, rests in parts:
+        if not rests:
+            joined = spans.pop()[0] if spans and spans[-1][1] == first else first
+            spans.append((joined, last))
+    known = [(moment(first), end if last == LAST else moment(last)) for first, last in spans]
+    return sum(max(0.0, last - first) for first, last in known if first is not None and last is not None)
 
 
 def stretches(entries: Sequence[Entry], *, begin: float, end: float) -> list[Stretch]:

@@ -98,9 +98,9 @@ class Report(NamedTuple):
 
 
 def report_of(loop: LoopFiles, *, now: float, env: Mapping[str, str]) -> Report:
-    view, state, ledger = view_of(loop), loop.state(), loop.load_ledger()
+    view, state, ledger = view_of(loop, now=now), loop.state(), loop.load_ledger()
     said, proofs = history.history_of(loop), checked(loop)
-    end = worked_until(loop, state, now)
+    end = worked_until(state, left_at=view.left_at, now=now)
     parts = history.stretches(said.entries, begin=state.started_at, end=end)
     account = look(loop, state, env=env)
     spending = spending_of(account)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
@@ -13,10 +12,13 @@ from ralphloop.domain import committed
 from ralphloop.domain.ledger import Ledger
 from ralphloop.domain.model import (
     ASKED,
+    AWAITING_APPROVAL,
     CLAIMED,
     COMPLETE,
     ENDED,
     FINAL,
+    NEEDS_APPROVAL,
+    NEEDS_INPUT,
     PAUSED,
     RUNNING,
     WAITING,
@@ -28,14 +30,16 @@ from ralphloop.domain.worklist import Worklist
 from ralphloop.engine import spending as counter
 from ralphloop.engine.transcript import masked
 from ralphloop.evidence import approval
-from ralphloop.store import approvals, files, pins, shelf, supervisor, tasks, waker
+from ralphloop.store import approvals, pins, shelf, supervisor, tasks, waker
 from ralphloop.store.loop import LoopFiles
+from ralphloop.store.supervisor import Holder
 from ralphloop.tasklists.registry import own_file
 from ralphloop.views import history, retrying, spending
 from ralphloop.views.figure import Used
 from ralphloop.views.spending import Spending
 
 ORPHAN_S = 24 * 3600.0
+NEEDS_PERSON = (NEEDS_INPUT, NEEDS_APPROVAL, AWAITING_APPROVAL)
 
 
 class TaskView(NamedTuple):
@@ -88,11 +92,11 @@ class LoopView(NamedTuple):
     supervised: bool = False  # its sessions are, or were, those of a supervisor
     driver: int | None = None  # the process of the supervisor, while it lives
     beat: float | None = None  # when that one last showed that it lives, if it does such a thing
+    left_at: float | None = None  # the last sign of life of a supervisor that is gone, if it is under way
     uncommitted: tuple[str, ...] = ()  # closed tasks whose commit was not made
     commit_fault: str = ""  # and why
     retrying: str = ""  # why the client sends a request again, and has not come further since
     ended_at: float | None = None
-    alone: bool = True  # no other loop is under way in its project: none need be named
     working_s: float | None = None  # how long it worked in all, where somebody counted
 
     @property
@@ -100,7 +104,7 @@ class LoopView(NamedTuple):
         return self.state not in (PAUSED, ENDED)
 
     @property
-    def left_alone(self) -> bool:
+    def undriven(self) -> bool:
         """Whether it is under way, and its supervisor is gone."""
         return self.live and self.supervised and self.driver is None
 
@@ -134,15 +138,11 @@ class LoopView(NamedTuple):
         return data
 
 
-def view_of(loop: LoopFiles) -> LoopView:
+def view_of(loop: LoopFiles, *, now: float) -> LoopView:
     record, state = loop.record, loop.state()
     listed, ledger, work, unread = _tasks(loop)
-    holder = supervisor.holder(loop)
     waiting = [] if state.outcome in FINAL else approvals.unapproved(loop.shelf, listed)
-    uncommitted = _uncommitted(loop, state, listed, ledger)
-    fault = committed.fault(ledger, uncommitted)
-    is_told = state.outcome == COMPLETE and uncommitted
-    return LoopView(
+    view = LoopView(
         id=record.id,
         name=record.name,
         layout=record.layout,
@@ -150,7 +150,7 @@ def view_of(loop: LoopFiles) -> LoopView:
         path=own_file(record),
         state=state.state,
         outcome=state.outcome,
-        detail=committed.told(uncommitted) if is_told else state.detail,
+        detail=state.detail,
         requested=loop.request() if state.live else "",
         edited=not state.live and state.outcome not in FINAL and pins.has_edits(loop),
         iteration=state.iteration,
@@ -166,15 +166,41 @@ def view_of(loop: LoopFiles) -> LoopView:
         tasks=_task_views(listed, ledger, state, waiting),
         unapproved=tuple(waiting),
         void=approvals.why_void(loop.shelf) if waiting else "",
-        limits=spending.used(record.limits, state, None, until=worked_until(loop, state, time.time())),
         waker=waker.pid_of(loop, state) or None,
-        supervised=record.supervision is not None,
+        ended_at=ended_at(loop) if state.state == ENDED else None,
+    )
+    driven = _with_driver(view, loop, state, supervisor.holder(loop))
+    until = worked_until(state, left_at=driven.left_at, now=now)
+    used = spending.used(record.limits, state, None, until=until)
+    return _with_commits(driven._replace(limits=used), loop, listed, ledger)
+
+
+def _with_driver(view: LoopView, loop: LoopFiles, state: LoopState, holder: Holder | None) -> LoopView:
+    return view._replace(
+        supervised=loop.record.supervision is not None,
         driver=holder.pid if holder is not None else None,
         beat=supervisor.last_beat(loop, holder),
-        uncommitted=tuple(uncommitted),
-        commit_fault=fault,
-        ended_at=ended_at(loop) if state.state == ENDED else None,
-        alone=_is_alone(loop),
+        left_at=left_at(loop, state, holder),
+    )
+
+
+def left_at(loop: LoopFiles, state: LoopState, holder: Holder | None) -> float | None:
+    """The last sign of life of a supervisor that was killed; None where there is none to miss."""
+    if holder is not None or not state.live or loop.record.supervision is None:
+        return None
+    return supervisor.last_beat(loop, supervisor.last(loop)) or state.seen_at
+
+
+def _with_commits(view: LoopView, loop: LoopFiles, listed: TaskList, ledger: Ledger) -> LoopView:
+    """The same with what was to be committed and was not."""
+    missing = committed.missing(loop.record.supervision, ledger, listed)
+    if view.live or view.driver is not None:  # somebody is at it: what has failed once
+        missing = [task for task in missing if committed.FAULT in ledger.tasks[task]]
+    is_told = view.outcome == COMPLETE and missing
+    return view._replace(
+        detail=committed.told(missing) if is_told else view.detail,
+        uncommitted=tuple(missing),
+        commit_fault=committed.fault(ledger, missing),
     )
 
 
@@ -186,18 +212,11 @@ def ended_at(loop: LoopFiles) -> float | None:
         return None
 
 
-def _is_alone(loop: LoopFiles) -> bool:
-    folders = (os.path.join(loop.shelf.folder, kind) for kind in (shelf.ARMED, shelf.OWNED))
-    return sum(len(files.names(folder)) for folder in folders) < 2
-
-
-def worked_until(loop: LoopFiles, state: LoopState, now: float) -> float:
+def worked_until(state: LoopState, *, left_at: float | None, now: float) -> float:
     """Until when it has worked: now, as the next stop will count, or the last sign of a dead supervisor."""
     if not state.live:
         return state.seen_at
-    if loop.record.supervision is None or supervisor.is_held(loop):
-        return now
-    return supervisor.last_beat(loop, supervisor.last(loop)) or state.seen_at
+    return now if left_at is None else left_at
 
 
 def with_context(view: LoopView, loop: LoopFiles) -> LoopView:
@@ -214,16 +233,16 @@ def with_retry(view: LoopView, loop: LoopFiles, env: Mapping[str, str]) -> LoopV
     )
 
 
-def with_spending(view: LoopView, loop: LoopFiles, *, env: Mapping[str, str]) -> LoopView:
+def with_spending(view: LoopView, loop: LoopFiles, *, env: Mapping[str, str], now: float) -> LoopView:
     """The same with tokens and dollars, for which the transcripts are read from end to end."""
     state = loop.state()
-    until = worked_until(loop, state, time.time())
-    spent = spending.spending_of(counter.look(loop, state, env=env))
-    parts = history.stretches(history.history_of(loop).entries, begin=state.started_at, end=until)
+    until = worked_until(state, left_at=view.left_at, now=now)
+    account = counter.look(loop, state, env=env)
+    spent = spending.spending_of(account)
     return view._replace(
         spent=spent,
         limits=spending.used(loop.record.limits, state, spent, until=until),
-        working_s=history.working_s(parts),
+        working_s=history.work_in(account.parts, end=until),
     )
 
 
@@ -235,14 +254,6 @@ def _tasks(loop: LoopFiles) -> tuple[TaskList, Ledger, Worklist, str]:
 
         none, ledger = TaskList(()), loop.load_ledger()
         return none, ledger, survey(none, ledger), json_slip.fault(loop.record, error)
-
-
-def _uncommitted(loop: LoopFiles, state: LoopState, listed: TaskList, ledger: Ledger) -> list[str]:
-    """What a run was to commit and did not; while somebody is at it that is what has failed once."""
-    found = committed.missing(loop.record.supervision, ledger, listed)
-    if not found or not (state.live or supervisor.is_held(loop)):
-        return found
-    return [task for task in found if committed.FAULT in ledger.tasks[task]]
 
 
 def _next(work: Worklist, state: LoopState) -> str | None:
@@ -268,5 +279,13 @@ def _task_views(
 
 
 def in_order(views: Iterable[LoopView]) -> list[LoopView]:
-    """Active loops first, then the newest."""
-    return sorted(views, key=lambda view: (not view.live, -view.started_at))
+    """What is at work, what waits for the person, what else rests; then what ended, the last one first."""
+    return sorted(views, key=_rank)
+
+
+def _rank(view: LoopView) -> tuple[int, float]:
+    if view.live:
+        return 0, -view.started_at
+    if view.state == ENDED:
+        return 3, -(view.ended_at or view.seen_at)
+    return (1 if view.outcome in NEEDS_PERSON else 2), -view.started_at

@@ -33,17 +33,15 @@ from ralphloop.domain.model import (
     SKIPPED,
 )
 from ralphloop.domain.plain import plain
-from ralphloop.domain.prompt import shell_word, turns
+from ralphloop.domain.prompt import answering, turns
 from ralphloop.views import figure
 from ralphloop.views.clock import local
-from ralphloop.views.fold import COLUMNS, cut, padded, width_of
+from ralphloop.views.fold import COLUMNS, ROWS, cut, padded, width_of
 from ralphloop.views.snapshot import LoopView, TaskView
 from ralphloop.views.spending import context_told, spent_told
 
-ROWS = 40
 ID_MAX = 24  # cells of a task's id that stands beside its title
 DAY_S = 24 * 3600.0
-NEEDS_PERSON = (NEEDS_INPUT, NEEDS_APPROVAL, AWAITING_APPROVAL)
 
 
 def blocks(
@@ -58,19 +56,6 @@ def blocks(
         if table and view.tasks:
             lines += task_table(view, width=width, rows=rows - len(lines))
     return lines
-
-
-def in_order(views: Sequence[LoopView]) -> list[LoopView]:
-    """What is at work, what waits for the person, what else rests; then what ended, the last one first."""
-    return sorted(views, key=_rank)
-
-
-def _rank(view: LoopView) -> tuple[int, float]:
-    if view.live:
-        return 0, -view.started_at
-    if view.state == ENDED:
-        return 3, -(view.ended_at or view.seen_at)
-    return (1 if view.outcome in NEEDS_PERSON else 2), -view.started_at
 
 
 def block(view: LoopView, *, now: float, width: int = COLUMNS) -> list[str]:
@@ -108,7 +93,7 @@ def _headline(view: LoopView) -> str:
 
 def state_told(view: LoopView) -> str:
     """Its state in a word or two, or what it came to."""
-    if view.left_alone:
+    if view.undriven:
         return "nobody drives it"
     if view.state == ENDED:
         return view.outcome or ENDED
@@ -161,7 +146,7 @@ def how_to_go_on(view: LoopView, *, now: float) -> str:
         return f"a {view.requested} was asked for; it holds at the next stop."
     if view.driver is not None:
         return _driven(view, now)
-    if view.left_alone:
+    if view.undriven:
         return f"nobody drives it any more: `ralphloop run {name}` goes on where it was."
     if view.is_orphaned(now):
         return f"no stop for {_span(now - view.seen_at)}; `ralphloop resume {name} --adopt`"
@@ -211,7 +196,8 @@ def _hint(view: LoopView, now: float) -> str:
         return f"log in with `claude /login`, or renew the key; then {again} goes on."
     if view.outcome == NEEDS_INPUT:
         then = again if view.supervised else "send the session any message"
-        first = "allow that" if view.detail.startswith(DENIED) else f"`{_answer(view)}`"
+        asked = next((task.id for task in view.tasks if task.state == ASKED), "ID")
+        first = "allow that" if view.detail.startswith(DENIED) else f"`{answering(asked, name)}`"
         return f"{first}, then {then}."
     if view.outcome == AWAITING_APPROVAL:
         return "goes on by itself at the next stop after the approval."
@@ -230,12 +216,6 @@ def _hint(view: LoopView, now: float) -> str:
     if view.outcome == BUDGET and (spent_up := _spent_up(view)):
         return f"{again} with a higher {spent_up} goes on."
     return f"{_first(view)}{again} goes on."
-
-
-def _answer(view: LoopView) -> str:
-    """The command that answers the first question."""
-    asked = next((shell_word(task.id) for task in view.tasks if task.state == ASKED), "ID")
-    return f"ralphloop answer {asked} TEXT" + ("" if view.alone else f" --loop {view.name}")
 
 
 def _first(view: LoopView) -> str:

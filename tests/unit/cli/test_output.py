@@ -1,4 +1,4 @@
-"""How long sentences are shown: folded on a terminal, and as they are to everybody else."""
+"""How long sentences are shown: folded for everybody, and errors on a terminal only."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from functools import partial
 
 import pytest
 
-from ralphloop.cli.output import COLUMNS, complain, say, show, tell
-from ralphloop.loops.result import Result
+from ralphloop.cli.output import complain, say, show, tell
+from ralphloop.loops.result import Quoted, Result
+from ralphloop.views.fold import COLUMNS
 
 PATH = "/home/somebody/" + "x" * 90
 LONG = (
@@ -56,8 +57,10 @@ def test_what_stands_in_backticks_is_never_broken() -> None:
         assert any(command in line for line in on_terminal(partial(tell, "w " * words + command)))
 
 
-@pytest.mark.parametrize("line", ["  $ " + "make check " * 20, "    " + "said " * 40, PATH, "  short"])
-def test_commands_output_and_paths_stay_whole_on_a_terminal(line: str) -> None:
+@pytest.mark.parametrize(
+    "line", ["  $ " + "make check " * 20, Quoted("    " + "said " * 40), PATH, "  short"]
+)
+def test_commands_others_texts_and_paths_stay_whole_on_a_terminal(line: str) -> None:
     assert on_terminal(lambda: tell(line)) == [line]
 
 
@@ -72,9 +75,11 @@ def test_an_error_is_folded_on_a_terminal_too() -> None:
     assert " ".join(shown) == "ralphloop: " + LONG
 
 
-def test_a_pipe_gets_every_sentence_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_pipe_gets_sentences_folded_and_an_error_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     show(Result({}, (LONG, "short\n" + LONG)))
     complain(LONG)
     out, err = capsys.readouterr()
-    assert out.splitlines() == [LONG, "short", LONG]
+    folded = on_terminal(lambda: tell(LONG))
+    assert out.splitlines() == [*folded, "short", *folded]
+    assert len(folded) > 1
     assert err == f"ralphloop: {LONG}\n"

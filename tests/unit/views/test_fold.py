@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-import pytest
-from rich.cells import cell_len
+import fcntl
+import io
+import os
+import pty
+import struct
+import termios
 
-from ralphloop.views.fold import cut, fold, padded, width_of
+from ralphloop.views.fold import cut, fold, padded, size_of, width_of
 from unit.domain.cases import each
 
 COMMAND = "`ralphloop resume a-loop-with-a-name-that-is-long --max-cost 5`"
@@ -51,10 +55,27 @@ def test_nothing_is_lost_and_no_row_is_too_wide() -> None:
         assert any(COMMAND in row for row in rows)
 
 
-@pytest.mark.parametrize("text", ["plain", "日本語", "🚀🎉", "e\u0301", "ｆｕｌｌ", "·…–✓", "👩\u200d👧"])
-def test_cells_are_counted_as_terminals_do(text: str) -> None:
-    assert width_of(text) >= cell_len(text)
-    assert padded(text, 20).startswith(text)
+@each(
+    ("text", "cells"),
+    [
+        ("plain", 5), ("日本語", 6), ("🚀🎉", 4), ("e\u0301", 1), ("ｆｕｌｌ", 8), ("·…–✓", 4),
+        ("👩\u200d👧", 4), ("❤\ufe0f", 2),  # as wide as the terminal that draws it widest
+    ],
+)  # fmt: skip
+def test_cells_are_counted_as_terminals_do(text: str, cells: int) -> None:
+    assert width_of(text) == cells
+    assert padded(text, 20) == text + " " * (20 - cells)
+
+
+def test_the_environment_then_the_terminal_says_how_large_it_is() -> None:
+    above, below = pty.openpty()
+    fcntl.ioctl(below, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 120, 0, 0))
+    with os.fdopen(below, "w", encoding="utf-8") as stream:
+        assert size_of(stream, {}) == (120, 30)
+        assert size_of(stream, {"COLUMNS": "90", "LINES": ""}) == (90, 30)
+    os.close(above)
+    assert size_of(io.StringIO(), {"COLUMNS": "wide"}) == (80, 40)
+    assert size_of(io.StringIO(), {}, rows=24) == (80, 24)
 
 
 def test_a_text_is_cut_by_its_cells() -> None:

@@ -8,8 +8,11 @@ from typing import Any
 
 import pytest
 
+from ralphloop.engine import under_way
+from ralphloop.engine.account import LAST
 from ralphloop.store import files
-from ralphloop.views.history import entry_of, history_of
+from ralphloop.store.loop import iso
+from ralphloop.views.history import entry_of, history_of, stretches, work_in, working_s
 from unit.domain.cases import each
 
 LINE = '{"at": "2026-01-31T10:00:05.123Z", "event": "stop"}'
@@ -57,3 +60,17 @@ def test_what_is_written_behind_half_a_line_is_read_and_the_half_is_told(tmp_pat
     found = history_of(loop)
     assert [entry["event"] for entry in found.entries] == ["arm", "stop"]
     assert found.faults == ("1 of the journal's lines cannot be read",)
+
+
+def test_work_is_the_same_out_of_parts_and_out_of_stretches() -> None:
+    """Stops follow each other, then a rest, and the last part has no end yet."""
+    begin = 1_800_000_000.0
+    facts: list[tuple[float, str, dict[str, str]]] = [
+        (0, "arm", {"session": "s", "task": "F1"}), (10, "stop", {"state": "running"}),
+        (25.5, "stop", {"state": "running"}), (40, "pause", {}), (100, "resume", {"session": "s"}),
+        (110, "stop", {"state": "paused"}), (130, "stop", {"state": "running"}),
+    ]  # fmt: skip
+    entries = [{"at": iso(begin + after), "event": event, **more} for after, event, more in facts]
+    parts = under_way.parts(entries, begin=iso(begin), end=LAST)
+    expected = working_s(stretches(entries, begin=begin, end=begin + 200))
+    assert work_in(parts, end=begin + 200) == pytest.approx(expected) == pytest.approx(40 + 10 + 70)

@@ -77,7 +77,7 @@ def test_a_running_loop_needs_no_advice() -> None:
         (
             {"state": "paused", "outcome": "needs_input"},
             "shop · paused (needs_input)",
-            "`ralphloop answer ID TEXT`",
+            "`ralphloop answer ID TEXT --loop shop`",
         ),
         ({"state": "paused", "outcome": "awaiting_approval"}, "shop · paused", "goes on by itself"),
         (
@@ -112,18 +112,8 @@ def test_why_and_what_is_asked_are_shown() -> None:
     assert lines[2:] == [
         "  why: F2",
         "  asks: F2: Which one?",
-        "  `ralphloop answer F2 TEXT`, then send the session any message.",
+        "  `ralphloop answer F2 TEXT --loop shop`, then send the session any message.",
     ]
-
-
-def test_where_several_loops_are_under_way_the_answer_names_its_own() -> None:
-    asking = {"state": "paused", "outcome": "needs_input", "tasks": (task(2, "asked", id="a task"),)}
-    assert block(**asking, alone=False)[-1] == (
-        "  `ralphloop answer 'a task' TEXT --loop shop`, then send the session any message."
-    )
-    assert (
-        "`ralphloop answer 'a task' TEXT`, then `ralphloop run shop`." in block(**asking, supervised=True)[-1]
-    )
 
 
 def test_a_loop_that_nobody_drives_is_not_called_running() -> None:
@@ -203,15 +193,17 @@ def test_blocks_are_apart_by_an_empty_line() -> None:
     assert lines[3].startswith("cart · ")
 
 
-def test_active_loops_come_first_then_the_newest() -> None:
+def test_what_is_at_work_comes_first_then_what_waits_and_what_ended_last() -> None:
     views = [
-        view(id="old", state="ended", started_at=1.0),
-        view(id="paused", state="paused", started_at=5.0),
+        view(id="ended first", state="ended", started_at=9.0, ended_at=10.0),
+        view(id="paused", state="paused", outcome="interrupted", started_at=5.0),
+        view(id="asks", state="paused", outcome="needs_input", started_at=4.0),
         view(id="armed", state="armed", started_at=2.0),
-        view(id="new", state="ended", started_at=9.0),
+        view(id="ended last", state="ended", started_at=1.0, ended_at=11.0),
         view(id="running", started_at=3.0),
     ]
-    assert [found.id for found in in_order(views)] == ["running", "armed", "new", "paused", "old"]
+    told = [found.id for found in in_order(views)]
+    assert told == ["running", "armed", "asks", "paused", "ended last", "ended first"]
 
 
 @each(

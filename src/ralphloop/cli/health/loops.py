@@ -100,7 +100,7 @@ def _holder(path: str) -> int | None:
 
 
 def _orphan(loop: LoopFiles, now: float) -> Iterator[Finding]:
-    view, state = view_of(loop), loop.state()
+    view, state = view_of(loop, now=now), loop.state()
     is_under_way = view.state in (RUNNING, WAITING)
     is_lost = bool(state.transcripts) and not os.path.exists(state.transcripts[-1])
     quiet_s = now - view.seen_at

@@ -49,4 +49,4 @@ def cancel(kind: Kind, args: argparse.Namespace) -> int:
 
 
 def status(kind: Kind, args: argparse.Namespace, *, begin: str) -> int:
-    return show(listing.status(kind, loops.here(writes=False), begin=begin), as_json=args.json, as_view=True)
+    return show(listing.status(kind, loops.here(writes=False), begin=begin), as_json=args.json)

@@ -10,7 +10,7 @@ from ralphloop.evidence.approval import digest, waiting
 from ralphloop.loops import allowance, launch, outset, resumption
 from ralphloop.loops.consent import listing
 from ralphloop.loops.place import Place
-from ralphloop.loops.result import Result, Tell, quiet
+from ralphloop.loops.result import Quoted, Result, Tell, quiet
 from ralphloop.loops.spec import state_file
 from ralphloop.loops.spec.kind import TASKS, Spec
 from ralphloop.loops.spec.state_file import State
@@ -160,4 +160,4 @@ def _told(place: Place, spec: Spec, *, loop: LoopFiles, tasks: list[Task]) -> li
         told.append("Recovery mode is on: a task that keeps failing may get fix tasks.")
     if record.session is None:
         told.append("It binds to the next session started here.")
-    return [*told, "", launch.first_prompt(loop, place)]
+    return [*told, "", Quoted(launch.first_prompt(loop, place))]

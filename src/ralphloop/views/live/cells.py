@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from unicodedata import category
 
-from rich.cells import get_character_cell_size
 from rich.text import Text
 
 from ralphloop.domain.plain import plain
+from ralphloop.views.fold import padded, prefix, width_of
 
 Piece = tuple[str, str]  # a text and its style
 
@@ -24,39 +24,24 @@ def tidy(text: str) -> str:
     return "".join(ch for ch in plain(text) if category(ch) not in _UNSURE and not _NARROW <= ch <= _WIDE)
 
 
-def width_of(text: str) -> int:
-    return len(text) if text.isascii() else sum(map(get_character_cell_size, text))
-
-
 def cut(text: str, width: int, *, more: str = "…") -> str:
     """At most so many cells; a text that was cut says so."""
     text = tidy(text)
     if width_of(text) <= width:
         return text
-    return _prefix(text, width - width_of(more)) + more if width >= width_of(more) else ""
-
-
-def _prefix(text: str, width: int) -> str:
-    if text.isascii():
-        return text[:width]
-    for place, ch in enumerate(text):
-        width -= get_character_cell_size(ch)
-        if width < 0:
-            return text[:place]
-    return text
+    return prefix(text, width - width_of(more)) + more if width >= width_of(more) else ""
 
 
 def pad(text: str, width: int, *, more: str = "…") -> str:
     """Exactly so many cells."""
-    shown = cut(text, width, more=more)
-    return shown + " " * (width - width_of(shown))
+    return padded(cut(text, width, more=more), width)
 
 
 def wrap(text: str, width: int) -> list[str]:
     """Broken between words where there is a space to break at, else anywhere."""
     rows, left = [], tidy(text)
     while width_of(left) > width > 0:
-        row = _prefix(left, width) or left[:1]
+        row = prefix(left, width) or left[:1]
         space = row.rfind(" ")
         if space > width // 2 and not left[len(row) :].startswith(" "):
             row = row[:space]

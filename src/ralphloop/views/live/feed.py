@@ -26,7 +26,7 @@ from ralphloop.views import history, journal
 from ralphloop.views.live.burndown import Burndown
 from ralphloop.views.live.follow import Tail
 from ralphloop.views.live.tally import Tally
-from ralphloop.views.snapshot import LoopView, view_of
+from ralphloop.views.snapshot import LoopView, left_at, view_of, worked_until
 from ralphloop.views.spending import elapsed_s
 
 KEPT = 500  # activities
@@ -93,6 +93,7 @@ class Feed:
         self._context: Context | None = None
         self._holder: Holder | None = None
         self._beat: float | None = None
+        self._left_at: float | None = None
         self._numbers = count(1)
         self._ring: deque[tuple[int, Activity]] = deque(maxlen=KEPT)
         self._due: dict[str, float] = {}
@@ -101,7 +102,7 @@ class Feed:
     def poll(self, now: float) -> bool:
         """Look at everything once; whether there is something new to show."""
         held = self._look_at_holder()
-        seen = self._look_at_loop()
+        seen = self._look_at_loop(now)
         news = self._look_at_journal() + self._look_at_transcript()
         for told in sorted(news, key=lambda told: told.at):
             self._ring.append((next(self._numbers), told))
@@ -124,9 +125,10 @@ class Feed:
             return False
         before, self._holder = self._holder, supervisor.holder(self._loop)
         self._beat = supervisor.last_beat(self._loop, self._holder)
+        self._left_at = left_at(self._loop, self._state, self._holder)
         return _said(before) != _said(self._holder)
 
-    def _look_at_loop(self) -> bool:
+    def _look_at_loop(self, now: float) -> bool:
         marks = tuple(files.signature(path) for path in self._places())
         begin = self._pace()
         if (marks == self._marks or begin < self._due.get("view", 0.0)) and self._view is not None:
@@ -135,7 +137,7 @@ class Feed:
         # `resume` changes limits, a new session the owner
         self._loop.record = self._loop.shelf.fresh(self._loop.record)
         self._state = self._loop.state()
-        self._view = view_of(self._loop)
+        self._view = view_of(self._loop, now=now)
         self._settle()
         end = self._pace()
         self._due["view"] = end + REST_TIMES * (end - begin)
@@ -214,14 +216,16 @@ class Feed:
 
     def frame(self, now: float) -> Frame:
         """What there is to show at this moment; call `poll` before."""
-        view = (self._view or view_of(self._loop))._replace(beat=self._beat)
         limits, total, state = self._loop.record.limits, self._tally.total, self._state
-        known = self._tally.known
-        holder = self._holder
+        known, holder = self._tally.known, self._holder
+        until = worked_until(state, left_at=self._left_at, now=now)
+        view = (self._view or view_of(self._loop, now=now))._replace(
+            driver=holder.pid if holder else None, beat=self._beat, left_at=self._left_at
+        )
         return Frame(
             view=view,
             now=now,
-            elapsed_s=elapsed_s(state, now),
+            elapsed_s=elapsed_s(state, until),
             time_limit_s=limits.time_s,
             tokens=total.tokens if known else None,
             cost_usd=total.cost_usd if known else None,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from types import TracebackType
@@ -11,9 +10,12 @@ from typing import TextIO
 from rich.console import Console
 from rich.text import Text
 
+from ralphloop.views.fold import size_of
+
 # The other screen, no cursor, and no wrapping: a character that is wider than we think ends at the edge.
 _OPEN, _CLOSE = "\033[?1049h\033[?25l\033[?7l\033[2J", "\033[0m\033[?7h\033[?25h\033[?1049l"
 _CACHE_MAX = 2000
+LEAST_ROWS = 24  # of a terminal that does not say how many it has
 
 
 class Painter:
@@ -53,11 +55,7 @@ class Painter:
             self._write(_CLOSE)
 
     def size(self) -> tuple[int, int]:
-        try:
-            found = os.get_terminal_size(self._out.fileno())
-        except (OSError, ValueError):
-            return 80, 24
-        return found.columns or 80, found.lines or 24
+        return size_of(self._out, {}, rows=LEAST_ROWS)
 
     def paint(self, rows: Sequence[Text], size: tuple[int, int]) -> None:
         """After a resize nobody knows what is on the screen: then it is drawn as a whole."""

@@ -8,7 +8,8 @@ from ralphloop.agents.activity import EDIT, ERROR, FAILED, HOOK, LOOP, OURS, PRO
 from ralphloop.domain.model import COMPLETE, OPEN, UNLIMITED
 from ralphloop.store import supervisor
 from ralphloop.views import figure
-from ralphloop.views.live.cells import Piece, beside, cut, flow, pad, row, width_of, wrap
+from ralphloop.views.fold import width_of
+from ralphloop.views.live.cells import Piece, beside, cut, flow, pad, row, wrap
 from ralphloop.views.live.clock import spell
 from ralphloop.views.live.feed import Frame
 from ralphloop.views.live.signs import UNICODE, Signs
@@ -196,7 +197,7 @@ class Screen:
 
 
 def _state_style(frame: Frame) -> str:
-    if frame.view.live and not frame.view.left_alone:
+    if frame.view.live and not frame.view.undriven:
         return "green"
     return "bold green" if frame.view.outcome == COMPLETE else "bold yellow"
 

@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, TextIO
 
 from ralphloop.store.loop import LoopFiles
-from ralphloop.views.fold import COLUMNS
+from ralphloop.views.fold import COLUMNS, ROWS, size_of
 from ralphloop.views.live.clock import clock
 from ralphloop.views.live.controls import Controls, Driver
 from ralphloop.views.live.feed import Feed, Frame
@@ -57,7 +57,7 @@ def once(loop: LoopFiles, *, env: Mapping[str, str], out: TextIO | None = None, 
     feed.poll(now())
     frame = feed.frame(now())
     if lines or why_plain(out, env):
-        out.write("\n".join([*state_lines(frame, width=_width(out, env), rows=40), ""]))
+        out.write("\n".join([*state_lines(frame, width=_width(out, env), rows=ROWS), ""]))
         return
     painter, screen = canvas(out, env)
     width, height = painter.size()
@@ -74,12 +74,7 @@ def _is_behind(out: TextIO) -> bool:
 
 def _width(out: TextIO, env: Mapping[str, str]) -> int:
     """What a line may take: as much as the terminal has, and in a pipe what most terminals have."""
-    try:
-        found = os.get_terminal_size(out.fileno()).columns
-    except (OSError, ValueError):
-        found = 0
-    said = env.get("COLUMNS", "")
-    return max(COLUMNS, int(said) if said.isdecimal() else found)
+    return max(COLUMNS, size_of(out, env)[0])
 
 
 def why_plain(out: TextIO, env: Mapping[str, str]) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ralphloop.views.live.cells import beside, cut, flow, pad, row, tidy, width_of, wrap
+from ralphloop.views.fold import width_of
+from ralphloop.views.live.cells import beside, cut, flow, pad, row, tidy, wrap
 from unit.domain.cases import each
 
 

@@ -70,7 +70,7 @@ def test_nothing_new_means_nothing_is_read_again(
     eyes.look()
     read: list[str] = []
     for name in ("view_of", "LoopFiles.state", "context_of"):
-        monkeypatch.setattr(f"{feeds.__name__}.{name}", lambda *_: read.append("read"))
+        monkeypatch.setattr(f"{feeds.__name__}.{name}", lambda *_, **__: read.append("read"))
     eyes.feed.poll(T0 + 61)
     eyes.look()
     assert (read, eyes.is_new) == ([], False)
@@ -139,9 +139,23 @@ def test_the_figures_agree_with_those_of_status(looked: Looked, eyes: Eyes) -> N
     looked.note(40, "pause", outcome="interrupted")
     looked.note(60, "resume", session=SESSION)
     looked.save(transcripts=[str(older), str(looked.transcript)])
-    told = with_spending(view_of(looked.loop), looked.loop, env=looked.env).spent
+    told = with_spending(view_of(looked.loop, now=T0 + 80), looked.loop, env=looked.env, now=T0 + 80).spent
     assert told is not None
     assert eyes.look(80).tokens == told.total.tokens == 20
+
+
+def test_what_a_loop_spent_is_told_by_one_look_through_its_journal(
+    looked: Looked, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from ralphloop.store import files
+    from ralphloop.views.snapshot import view_of, with_spending
+
+    looked.note(0, "arm", session=SESSION, task="F1")
+    read, read_quietly = [], files.read_quietly
+    monkeypatch.setattr(files, "read_quietly", lambda path: read.append(path) or read_quietly(path))
+    told = with_spending(view_of(looked.loop, now=T0 + 80), looked.loop, env=looked.env, now=T0 + 80)
+    assert told.working_s == 80.0
+    assert sum(path.endswith("/journal.jsonl") for path in read) == 1
 
 
 def test_a_supervisor_is_seen_while_it_lives(looked: Looked, eyes: Eyes) -> None:
@@ -162,6 +176,21 @@ def test_a_supervisor_is_seen_while_it_lives(looked: Looked, eyes: Eyes) -> None
         assert eyes.look().goes_on
     frame = eyes.look()
     assert (frame.holder, frame.goes_on) == (None, False)
+
+
+def test_the_time_of_a_killed_supervisor_stands_still_at_its_last_sign_of_life(
+    looked: Looked, eyes: Eyes
+) -> None:
+    looked.record.supervision = Supervision(batch=1)
+    looked.shelf.put(looked.record, shelf.OWNED)
+    with supervisor.lock(looked.written):
+        supervisor.say(looked.written, Holder(pid=os.getpid(), boot="this"))
+        os.utime(os.path.join(looked.written.kept, "supervisor.json"), (T0 + 90, T0 + 90))
+        frame = eyes.look(100)
+        assert (frame.elapsed_s, frame.view.driver, frame.view.beat) == (100.0, os.getpid(), T0 + 90)
+    for seconds in (200, 300):
+        frame = eyes.look(seconds)
+        assert (frame.elapsed_s, frame.view.driver, frame.view.left_at) == (90.0, None, T0 + 90)
 
 
 def test_a_loop_that_ends_moves_its_record_and_is_still_seen(looked: Looked, eyes: Eyes) -> None:

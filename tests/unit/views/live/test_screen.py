@@ -10,7 +10,7 @@ import pytest
 from ralphloop.agents.usage import Context
 from ralphloop.domain.model import OUTCOMES, UNLIMITED
 from ralphloop.store.supervisor import Holder
-from ralphloop.views.live.cells import width_of
+from ralphloop.views.fold import width_of
 from ralphloop.views.live.feed import Frame
 from ralphloop.views.live.screen import Screen
 from ralphloop.views.live.signs import ASCII, UNICODE, signs_for
