@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import json
 import os
 import pty
 import select
 import shlex
+import struct
 import subprocess
+import termios
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -70,8 +73,11 @@ def states(project: Project) -> dict[str, str]:
 class Asked:
     """A command of ours on a terminal of its own: read what it says, type, and wait for its end."""
 
-    def __init__(self, project: Project, *words: str, env: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, project: Project, *words: str, env: Mapping[str, str] | None = None, columns: int = 80
+    ) -> None:
         self._master, slave = pty.openpty()
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
         self._said = b""
         self._process = warm.start(
             words,
@@ -109,8 +115,11 @@ class Asked:
     def answer(self, keys: str, question: str = "[y/N] ") -> tuple[int, str]:
         """Type this at the question; the exit code and all that was said."""
         self.wait_for(question)
-        os.write(self._master, keys.encode())
+        self.type(keys)
         return self.end()
+
+    def type(self, keys: str) -> None:
+        os.write(self._master, keys.encode())
 
     def interrupt(self, question: str = "[y/N] ") -> tuple[int, str]:
         """Ctrl-C at the question, again if it came in the moment before the terminal was read."""

@@ -16,6 +16,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from e2e.cli_project import unfolded
 from e2e.client import REPOSITORY
 from e2e.toy_hooks import ALWAYS_ALLOWS, little_hook
 from fakes import warm
@@ -112,7 +113,7 @@ def test_totals_tell_where_the_demands_come_from(tmp_path: Path) -> None:
 )
 def test_a_case_is_named_by_as_little_as_is_clear(tmp_path: Path, name: str) -> None:
     done = conformance(tmp_path, "--list", "--only", name)
-    assert [line.partition(":")[0] for line in done.stdout.splitlines()] == ["none/no-list.toml"]
+    assert [line.partition(":")[0] for line in unfolded(done.stdout).splitlines()] == ["none/no-list.toml"]
 
 
 @pytest.mark.parametrize("hook", ["no-such-program --x", "sh no-such-file.sh"])
@@ -131,7 +132,7 @@ def test_equal_failures_of_a_hook_that_starts_are_told_one_by_one(tmp_path: Path
 def test_the_list_names_every_case_and_runs_none(tmp_path: Path) -> None:
     done = conformance(tmp_path, "--list", "--hook", "touch ran")
     assert done.returncode == 0
-    assert len(done.stdout.splitlines()) == len(find(REPOSITORY / "conformance"))
+    assert len(unfolded(done.stdout).splitlines()) == len(find(REPOSITORY / "conformance"))
     assert "none/no-list.toml: Without a list" in done.stdout
     assert not (tmp_path / "ran").exists()
 
@@ -178,7 +179,8 @@ def test_a_bad_case_and_a_missing_suite_say_what_to_do(tmp_path: Path) -> None:
 
 def test_failed_cases_are_kept_on_demand_and_nothing_else(tmp_path: Path) -> None:
     done = conformance(tmp_path, "--hook", "exit 1", "--only", "specum/another-session.toml", "--keep")
-    (kept,) = [line.split("kept in ")[1] for line in done.stdout.splitlines() if "kept in " in line]
+    rows = unfolded(done.stdout).splitlines()
+    (kept,) = [line.split("kept in ")[1].split()[0] for line in rows if "kept in " in line]
     assert (Path(kept) / "my project (1)" / "specs").is_dir()
     os.utime(Path(kept).parent, (1, 1))  # long ago
     done = conformance(tmp_path, "--only", "none/no-list.toml", "--keep")

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from e2e.cli_project import Project
+from e2e.cli_project import Project, unfolded
 from e2e.notifying import RECORD, at_work, notices, settle
 from fakes.patience import eventually
 from ralphloop.loops import unit
@@ -256,7 +256,7 @@ def test_a_file_that_is_not_ours_is_left_alone(machine: Machine) -> None:
 def test_two_services_and_a_program_that_moved_each_get_a_sentence(machine: Machine) -> None:
     machine.project.fine("service", "install")
     elsewhere = {"XDG_STATE_HOME": str(machine.project.folder / "elsewhere")}
-    told = machine.project.fine("service", "install", env=elsewhere)
+    told = unfolded(machine.project.fine("service", "install", env=elsewhere))
     assert f"! {machine.path} is another service of ours" in told
     assert machine.path.exists()
     text = machine.path.read_text()

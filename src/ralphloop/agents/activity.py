@@ -14,7 +14,7 @@ Entry = dict[str, Any]
 
 TEXT, TOOL, EDIT, FAILED, ERROR = "text", "tool", "edit", "failed", "error"
 HOOK, LOOP, PROMPT = "hook", "loop", "prompt"
-OURS = (PROMPT, HOOK)  # what the session is sent, mostly by us
+SENT = (PROMPT, HOOK)  # what the session is sent, by us or by the person
 
 LINES_MAX = 24
 LINE_MAX = 400

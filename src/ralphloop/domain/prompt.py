@@ -255,6 +255,11 @@ def shell_word(text: str) -> str:
     return "'" + text.replace("'", "'\\''") + "'"
 
 
+def count(number: int, thing: str) -> str:
+    """`1 task`, `2 tasks`."""
+    return "%d %s" % (number, thing) if number == 1 else "%d %ss" % (number, thing)
+
+
 def answering(task: str, loop: str) -> str:
     """The command that answers a question, whichever other loops there are."""
     return "ralphloop answer %s TEXT --loop %s" % (shell_word(task), shell_word(loop))

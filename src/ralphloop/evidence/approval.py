@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from ralphloop.agents.presence import started_by_agent
 from ralphloop.domain.model import APPROVE, ENDED, NEEDS_APPROVAL, PAUSED
+from ralphloop.domain.prompt import count
 from ralphloop.domain.proof import shown
 from ralphloop.store import approvals, arming, pins, shelf, tasks
 from ralphloop.store.loop import LoopFiles
@@ -83,8 +84,7 @@ def typed(found: Iterable[Waiting], said: str, *, env: Mapping[str, str]) -> str
     for one in chosen:
         _approve(one)
     many = len(chosen[0].commands)
-    what = "1 check" if many == 1 else f"{many} checks"
-    return f"{what} of {chosen[0].name} {'is' if many == 1 else 'are'} approved."
+    return f"{count(many, 'check')} of {chosen[0].name} {'is' if many == 1 else 'are'} approved."
 
 
 def _approve(one: Waiting) -> None:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from ralphloop.agents.presence import agent_in
 from ralphloop.domain.model import APPROVE, NEEDS_APPROVAL, PAUSED, TaskList
+from ralphloop.domain.prompt import count
 from ralphloop.errors import ProtectedChangedError, UnapprovedError, UserError
 from ralphloop.evidence import approval, protect
 from ralphloop.loops.book import locked
@@ -124,7 +125,7 @@ def approve(place: Place, change: Change, *, by: str = PROGRAM) -> Result:
 
 def listing(commands: Sequence[str], *, already: int = 0) -> list[str]:
     """The commands that would run, as the person is shown them."""
-    what = "1 command" if len(commands) == 1 else f"{len(commands)} commands"
+    what = count(len(commands), "command")
     lines = [f"To prove the tasks, ralphloop would run {what} here, as you:"]
     for command in commands:
         first, *rest = command.split("\n")

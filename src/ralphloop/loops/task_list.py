@@ -37,7 +37,7 @@ def new(place: Place, name: str, *, goal: str = "", source: tuple[str, bytes] | 
     folder = os.path.relpath(make(place.project, name, draft.text, goal=goal), place.cwd)
     fill, begin = f"write its features into {folder}/feature_list.json", f"ralphloop start {name}"
     count = len(draft.listed.tasks)
-    many = "1 feature" if count == 1 else f"{count} features"
+    many = figure.count(count, "feature")
     told = [f"Created {folder} with {many}." if count else f"Created {folder} with an empty list."]
     odd = inspection.look(place.project, draft.listed, {"list": draft.text}).doubts
     told += [f"! {doubt}" for doubt in odd]

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from ralphloop.domain.limits import duration
 from ralphloop.domain.model import UNLIMITED
+from ralphloop.domain.prompt import count as count
 
 
 class Used(NamedTuple):
@@ -18,11 +19,6 @@ class Used(NamedTuple):
     @property
     def share(self) -> float | None:
         return None if self.used is None or not self.most else self.used / self.most
-
-
-def count(number: int, thing: str) -> str:
-    """`1 task`, `2 tasks`."""
-    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
 
 
 def tokens(count: float) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ralphloop.domain.model import APPROVE, Task
+from ralphloop.domain.prompt import count
 from ralphloop.errors import UserError
 from ralphloop.evidence.approval import digest, waiting
 from ralphloop.loops import allowance, launch, outset, resumption
@@ -147,9 +148,8 @@ def _enter(place: Place, spec: Spec, *, wish: Wish, tasks: list[Task]) -> LoopFi
 def _told(place: Place, spec: Spec, *, loop: LoopFiles, tasks: list[Task]) -> list[str]:
     record = loop.record
     left = sum(1 for task in tasks if not task.done)
-    many = "1 task" if len(tasks) == 1 else f"{len(tasks)} tasks"
     limits = f"{allowance.told(record.limits)}, {record.limits.attempts:.0f} attempts at a task"
-    told = [f"Loop {record.id} over {spec.shown()}: {many}, {left} open; {limits}."]
+    told = [f"Loop {record.id} over {spec.shown()}: {count(len(tasks), 'task')}, {left} open; {limits}."]
     commands = waiting(loop)
     if commands:
         typed = f"{APPROVE[record.layout]} {digest(commands)}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ralphloop.agents.activity import EDIT, ERROR, FAILED, HOOK, LOOP, OURS, PROMPT, TEXT, TOOL, Activity
+from ralphloop.agents.activity import EDIT, ERROR, FAILED, HOOK, LOOP, PROMPT, SENT, TEXT, TOOL, Activity
 from ralphloop.domain.plain import plain
 from ralphloop.store import supervisor
 from ralphloop.views import terminal
@@ -72,7 +72,7 @@ def waiting(frame: Frame) -> str:
 def lines_of(activity: Activity, now: float, width: int = COLUMNS) -> list[str]:
     """Of what we send the session ourselves the beginning is enough."""
     at, word = activity.at or now, WORDS[activity.kind]
-    if activity.kind in OURS:
+    if activity.kind in SENT:
         return [cut(_row(at, word, activity.lines[0]), width)]
     lines = enumerate(activity.lines)
     return [row for place, line in lines for row in _rows(at, "" if place else word, line, width)]

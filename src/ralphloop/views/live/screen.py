@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rich.text import Text
 
-from ralphloop.agents.activity import EDIT, ERROR, FAILED, HOOK, LOOP, OURS, PROMPT, TEXT, TOOL, Activity
+from ralphloop.agents.activity import EDIT, ERROR, FAILED, HOOK, LOOP, PROMPT, SENT, TEXT, TOOL, Activity
 from ralphloop.domain.model import COMPLETE, OPEN, UNLIMITED
 from ralphloop.store import supervisor
 from ralphloop.views import figure
@@ -180,7 +180,7 @@ class Screen:
         for place, line in enumerate(activity.lines):
             if activity.kind == EDIT and place:
                 parts.append((line, _DIFF.get(line[:2], "dim")))
-            elif activity.kind in OURS:
+            elif activity.kind in SENT:
                 parts.append((line, style))  # cut: what the session does is worth more room
             else:
                 parts += [(part, style) for part in wrap(line, max(1, width - 2))]
