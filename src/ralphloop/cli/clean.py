@@ -22,9 +22,10 @@ examples:
   ralphloop clean --all --yes
 
 Without --all only what can be made again goes, and copies that a loop which is
-over for good no longer needs. --all takes journals, evidence, recorded stops and state of the
-loops that are over, and, where none is under way and no NAME is given, what you
-approved here. Lists, your files and git stay. Loops under way stay.
+over for good no longer needs. --all takes journals, evidence, recorded stops
+and state of the loops that are over, and, where none is under way and no NAME
+is given, what you approved here. Lists, your files and git stay. Loops under
+way stay.
 """
 
 
