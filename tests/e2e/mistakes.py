@@ -74,6 +74,12 @@ def _driven(project: Project) -> None:
     eventually(lambda: list(project.home.rglob("supervisor.json")))  # it has said who it is
 
 
+def _without_list(project: Project) -> None:
+    _begun(project)
+    project.fine("pause", "shop")
+    (project.root / ".ralph/loops/shop/feature_list.json").unlink()
+
+
 def _killed(project: Project) -> None:
     _driven(project)
     # a second one is about to become the client
@@ -194,7 +200,7 @@ ROWS: tuple[Mistake, ...] = (
     Mistake(
         "a name exists", PEOPLE, ("new", "shop"), files=SHOP,
         what=(".ralph/loops/shop",), why=("exists already",),
-        cure=("choose another name", "`ralphloop start shop`"),
+        cure=("choose another name", "edit its list", "`ralphloop run shop`"),
     ),
     Mistake(
         "a name has a space", PEOPLE, ("new", "my shop"),
@@ -421,5 +427,19 @@ ROWS: tuple[Mistake, ...] = (
     Mistake(
         "verify of nothing", OWN, ("verify",), setup=_proven,
         what=("name one task",), why=("or --all of them",), cure=("`ralphloop verify F2`",),
+    ),
+    Mistake(
+        "the file in the place of the name", OWN, ("new", "ideas.md"), files={"ideas.md": "- Log in\n"},
+        what=("ideas.md is a file",), why=("`new` wants the name of a list first",),
+        cure=("`ralphloop new NAME --from ideas.md`",),
+    ),
+    Mistake(
+        "plan show without dashes", OWN, ("plan", "show", "shop"), files=SHOP,
+        what=("show",), why=("there is a list shop",), cure=("`ralphloop plan --show shop`",),
+    ),
+    Mistake(
+        "the list of a loop is gone", OWN, ("run", "shop"), setup=_without_list,
+        what=("the loop shop is here, but not its list",), why=("feature_list.json",),
+        cure=("`git switch`", "`ralphloop cancel shop`"),
     ),
 )  # fmt: skip

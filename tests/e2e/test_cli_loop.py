@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import time
@@ -545,3 +546,18 @@ def test_a_question_does_not_bring_back_a_skipped_task(project: Project) -> None
     project.begin()
     project.fine("skip", "F2")
     assert "F2 is skipped already" in project.refused("ask", "F2", "really?")
+
+
+def test_a_bare_pause_is_for_the_one_loop_that_does_not_rest(project: Project) -> None:
+    project.begin("shop")
+    project.fine("pause", "shop")
+    project.begin("cart", session=OTHER)
+    assert "cart is paused" in project.fine("pause")
+    assert "several loops" in project.run("pause").err
+
+
+def test_help_that_nobody_reads_is_no_error(project: Project) -> None:
+    for words in ("--help", "--version", "run --help"):
+        line = f"{shlex.join(project.argv())} {words} | true"
+        done = subprocess.run(["bash", "-o", "pipefail", "-c", line], env=project.env(), capture_output=True)
+        assert (done.returncode in (0, 141), done.stderr) == (True, b""), words

@@ -160,7 +160,7 @@ def test_a_name_that_is_no_folder_name_is_refused(project: Project, name: str) -
 
 def test_a_name_that_exists_is_refused(project: Project) -> None:
     project.new("shop")
-    assert "exists already; choose another name" in project.refused("new", "shop")
+    assert "exists already: edit its list" in project.refused("new", "shop")
 
 
 @each(

@@ -44,5 +44,9 @@ def _read(path: str | None) -> bytes:
         with open(path, "rb") as file:
             return file.read(most)
     if sys.stdin is None or sys.stdin.isatty():
-        raise UserError("explain reads a stop event: `ralphloop explain FILE`, or give it on stdin.")
+        raise UserError(
+            "explain reads a stop event, the JSON that the client hands to its Stop hook: "
+            "`ralphloop explain FILE`, or give it on stdin. `ralphloop record on` keeps those to come, "
+            "`ralphloop log` tells what was decided until now."
+        )
     return sys.stdin.buffer.read(most)

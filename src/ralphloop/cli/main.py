@@ -119,7 +119,10 @@ def main() -> int:
 def _guarded(work: Callable[[], int]) -> int:
     code = UNREAD  # as of a process that the signal of a broken pipe ended
     try:
-        code = work()
+        try:
+            code = work()
+        except SystemExit as leaving:  # argparse has shown the help
+            code = int(leaving.code or 0)
         sys.stdout.flush()
         return code
     except UserError as error:

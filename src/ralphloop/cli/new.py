@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 import sys
 
 from ralphloop import loops
@@ -35,6 +36,9 @@ examples:
 
 
 def run(args: argparse.Namespace) -> int:
+    if args.source is None and os.path.isfile(args.name):
+        made = f"`ralphloop new NAME --from {shlex.quote(args.name)}`"
+        raise UserError(f"{args.name} is a file, and `new` wants the name of a list first: {made} reads it.")
     must_be_name(args.name)
     if args.goal == STDIN and args.source == STDIN:
         raise UserError("stdin can be the goal or the list, not both; put one of them into a file.")

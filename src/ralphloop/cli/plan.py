@@ -8,6 +8,7 @@ from ralphloop import loops
 from ralphloop.cli.new import utf8
 from ralphloop.cli.output import show
 from ralphloop.cli.spec.parser import HELP
+from ralphloop.errors import UserError
 from ralphloop.loops.spec.wording import whole
 
 TYPED = {"": {**HELP, "--name": 1, "--show": 0, "--json": 0}}
@@ -34,4 +35,7 @@ def run(args: argparse.Namespace) -> int:
     place, goal = loops.here(), whole(args.goal).strip()
     if args.show:
         return show(loops.show_plan(place, goal or None), as_json=args.json)
+    first, _, name = goal.partition(" ")
+    if first == "show" and name in {source.name for source in place.sources()}:
+        raise UserError(f"there is a list {name}: `ralphloop plan --show {name}` shows it.")
     return show(loops.plan(place, utf8(goal), name=args.name), as_json=args.json)

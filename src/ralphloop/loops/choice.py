@@ -9,7 +9,7 @@ from ralphloop.domain.model import EXECUTION, LAYOUTS
 from ralphloop.engine import claim, find
 from ralphloop.errors import UserError
 from ralphloop.loops import elsewhere
-from ralphloop.loops.place import Place
+from ralphloop.loops.place import UNDER_WAY, Place
 from ralphloop.store import files, tasks
 from ralphloop.tasklists.registry import own_file
 from ralphloop.tasklists.source import Source
@@ -42,6 +42,7 @@ def _named(place: Place, name: str) -> Source:
     everything = place.sources()
     found = [source for source in everything if name in (source.name, f"{source.layout}:{source.name}")]
     if not found:
+        _must_be_there(place, name)
         known = _said(everything)
         told = "" if spelling.near(name, known) else elsewhere.hint(place.env, place.roots, name=name)
         makes = f"`ralphloop new {name}` creates one"
@@ -52,6 +53,16 @@ def _named(place: Place, name: str) -> Source:
         choices = ", ".join(f"{source.layout}:{source.name}" for source in near)
         raise UserError(f"several task lists are called {name}; name one of: {choices}")
     return near[0]
+
+
+def _must_be_there(place: Place, name: str) -> None:
+    """A loop rests here, and its list is gone: deleted, or on another branch."""
+    for loop in place.loops(*UNDER_WAY):
+        if loop.record.name == name:
+            path = os.path.relpath(own_file(loop.record), place.cwd)
+            back = f"`git switch` to the branch that has it, or `git checkout HEAD -- {path}`"
+            gone = f"the loop {name} is here, but not its list ({path})"
+            raise UserError(f"{gone}: bring it back ({back}), or `ralphloop cancel {name}`.")
 
 
 def _has_work(source: Source) -> bool:

@@ -197,7 +197,7 @@ def _strangers(waits: Mapping[str, tuple[str, ...]], known: Sequence[str]) -> It
     there = {*known}
     found = ((name, other) for name, others in waits.items() for other in others if other not in there)
     for count, (name, other) in enumerate(found):
-        meant = _near(other, known) if count < 2 * SHOWN else ""
+        meant = _near(other, [one for one in known if one != name]) if count < 2 * SHOWN else ""
         cure = f"did you mean {meant}?" if meant else 'add it, or take it out of "depends_on"'
         wanted = f'depends on "{shown(other)}", which is not in the list'
         yield f"{shown(name)} {wanted}, and can never run: {cure}"

@@ -16,7 +16,7 @@ from ralphloop.store.loop import CANCEL, PAUSE, PERSON, LoopFiles, obey
 
 def pause(place: Place, name: str | None = None) -> Result:
     """Let the agent stop at the end of its turn, until somebody resumes the loop."""
-    loop = pick(place, name)
+    loop = pick(place, name, live=True)
     name, state = loop.record.name, loop.state()
     is_driven = supervisor.is_held(loop)
     again = f"ralphloop {'resume' if loop.record.supervision is None or is_driven else 'run'} {name}"

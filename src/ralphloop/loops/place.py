@@ -81,12 +81,15 @@ def here(*, writes: bool = True) -> Place:
         raise UserError("the current folder is gone; change to your project first.") from None
 
 
-def pick(place: Place, name: str | None, *, ended: bool = True) -> LoopFiles:
-    """The loop that a command is about; `ended` also takes one that is over if none is under way."""
+def pick(place: Place, name: str | None, *, ended: bool = True, live: bool = False) -> LoopFiles:
+    """The loop that a command is about; `ended` also takes one that is over if none is under way, `live` the
+    one that does not rest if only one does not."""
     if name is not None:
         return _named(place, name)
     found = place.loops(*UNDER_WAY)
     running = [loop for loop in found if not loop.is_over] or found
+    if live:
+        running = [loop for loop in running if loop.state().live] or running
     if len(running) == 1:
         return running[0]
     if running:

@@ -159,7 +159,8 @@ def _must_be_free(root: str, name: str) -> str:
             f"{folder} would lie outside of the project, because of a link; remove the link first."
         )
     if os.path.lexists(folder):
-        raise UserError(f"{folder} exists already; choose another name, or `ralphloop start {name}`.")
+        told = f"edit its list, `ralphloop run {name}` it, remove that folder to make it anew"
+        raise UserError(f"{folder} exists already: {told}, or choose another name.")
     return folder
 
 

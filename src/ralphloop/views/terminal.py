@@ -75,7 +75,7 @@ def block(view: LoopView, *, now: float, width: int = COLUMNS) -> list[str]:
     if held and view.layout == FEATURES:
         lines.append("  claimed, waits for your approval: " + _short(", ".join(held), most))
     lines += ["  " + _short(text, most) for text in _used(view)]
-    if view.edited:
+    if view.edited and view.tasks:
         lines.append(plain(f"  the list was changed: `ralphloop approve {view.name}` keeps that"))
     hint = how_to_go_on(view, now=now)
     return [*lines, "  " + plain(hint)] if hint else lines
@@ -196,8 +196,9 @@ def _hint(view: LoopView, now: float) -> str:
         return f"log in with `claude /login`, or renew the key; then {again} goes on."
     if view.outcome == NEEDS_INPUT:
         then = again if view.supervised else "send the session any message"
-        asked = next((task.id for task in view.tasks if task.state == ASKED), "ID")
-        first = "allow that" if view.detail.startswith(DENIED) else f"`{answering(asked, name)}`"
+        asked = next((task.id for task in view.tasks if task.state == ASKED), "" if view.tasks else "ID")
+        first = f"`{answering(asked, name)}`" if asked else "all is answered"
+        first = "allow that in ~/.claude/settings.json" if view.detail.startswith(DENIED) else first
         return f"{first}, then {then}."
     if view.outcome == AWAITING_APPROVAL:
         return "goes on by itself at the next stop after the approval."

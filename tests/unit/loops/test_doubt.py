@@ -88,7 +88,7 @@ def test_tasks_without_a_check_are_summed_up(tasks: list[dict[str, Any]], told: 
         ),
         (
             [{"depends_on": ["1"]}, {"id": "F1+"}],
-            ['F1 depends on "1", which is not in the list, and can never run: did you mean F1?'],
+            ['F1 depends on "1", which is not in the list, and can never run: did you mean F1+?'],
         ),
         (
             [{"depends_on": ["something else"]}],

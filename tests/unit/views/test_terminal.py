@@ -77,7 +77,7 @@ def test_a_running_loop_needs_no_advice() -> None:
         (
             {"state": "paused", "outcome": "needs_input"},
             "shop · paused (needs_input)",
-            "`ralphloop answer ID TEXT --loop shop`",
+            "all is answered, then send the session any message.",
         ),
         ({"state": "paused", "outcome": "awaiting_approval"}, "shop · paused", "goes on by itself"),
         (
