@@ -69,8 +69,9 @@ class Played:
         return self.outside.loop["state"], self.outside.loop["outcome"]
 
     def told(self, fragment: str) -> list[bool]:
-        """For each request, whether something new in it says this."""
-        return [any(fragment in said for said in request.new_texts) for request in self.requests]
+        """For each request, whether something new in it says this; a command's sentences come folded."""
+        new = [[said.replace("\n  ", " ") for said in request.new_texts] for request in self.requests]
+        return [any(fragment in said for said in texts) for texts in new]
 
 
 @dataclass(frozen=True)
