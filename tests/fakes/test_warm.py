@@ -131,7 +131,7 @@ def test_a_closed_stream_is_none(tmp_path: Path) -> None:
     assert found == expected
 
 
-@pytest.mark.parametrize(("words", "code"), [([PROBE, "unread"], 120), (["--help"], 120), (["status"], 0)])
+@pytest.mark.parametrize(("words", "code"), [([PROBE, "unread"], 120), (["--help"], 0), (["status"], 0)])
 def test_a_reader_that_left_is_noticed_in_the_same_way(tmp_path: Path, words: list[str], code: int) -> None:
     ends = []
     for real in (True, False):
