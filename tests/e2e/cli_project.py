@@ -38,7 +38,7 @@ class Done(NamedTuple):
 
 def unfolded(text: str) -> str:
     """Sentences as they were before they were folded; a table loses its rows by that."""
-    return re.sub(r"(?<=\S)\n  (?=[^\s$])", " ", text)
+    return re.sub(r"(?<=\S)\n  (?=[^\s$]|\$\d)", " ", text)
 
 
 @functools.cache
