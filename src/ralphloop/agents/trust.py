@@ -11,8 +11,8 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 
 # what in a folder makes the client start programs
-PROGRAMS = (".claude/settings.json", ".claude/settings.local.json", ".mcp.json")
-OF_MAIN = ".claude/settings.local.json"
+LOCAL_SETTINGS = ".claude/settings.local.json"  # which `install` writes
+PROGRAMS = (".claude/settings.json", LOCAL_SETTINGS, ".mcp.json")
 
 
 def known_to_client(env: Mapping[str, str]) -> str:
@@ -49,7 +49,7 @@ def programs_in(folder: str, *, exists: Callable[[str], bool] = os.path.lexists)
 
 def programs_for_worktrees(main: str, *, exists: Callable[[str], bool] = os.path.lexists) -> list[str]:
     """The files of a main checkout that count in its worktrees, too (2.1.325)."""
-    path = os.path.join(main, OF_MAIN)
+    path = os.path.join(main, LOCAL_SETTINGS)
     return [path] if exists(path) else []
 
 

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 from ralphloop import errors
+from ralphloop.agents.trust import LOCAL_SETTINGS
 from ralphloop.domain.committed import FAULT, proof, reopened, waiting
 from ralphloop.domain.ledger import Ledger, name_tasks
 from ralphloop.domain.model import PROVEN, Task
@@ -22,7 +23,7 @@ from ralphloop.store import tasks
 from ralphloop.store.loop import LoopFiles
 from ralphloop.tasklists.registry import own_file
 
-__all__ = ["catch_up", "catch_up_patiently", "check", "dirty", "hold", "switch"]
+__all__ = ["catch_up", "catch_up_patiently", "check", "dirty", "hold", "keep_list", "switch"]
 
 BUDGET_S = 40.0  # in one stop: the client waits that much longer than checks may take
 PREPARE_S = 120.0
@@ -30,7 +31,6 @@ LOOK_BACK = 200  # commits among which one that the ledger does not know of is l
 TRIES = 3
 PAUSES_S = (1.0, 2.0, 4.0)  # between the tries at the end of a run
 SHOWN = 10
-LOCAL_SETTINGS = ".claude/settings.local.json"  # which `install` writes
 # in the project's folder: what git never sees, and lists that go into the first commit
 RUN, LISTS = ".ralph/run/", ".ralph/loops/"
 _LOCKED = re.compile(r"'([^']+\.lock)': File exists")

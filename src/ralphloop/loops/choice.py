@@ -22,7 +22,7 @@ def choose(place: Place, name: str | None) -> Source:
     if not found:
         raise UserError(f"there is no task list here; {elsewhere.begin(place.env, place.roots)}.")
     if len(found) > 1:
-        found = [source for source in found if _has_work(source)] or found
+        found = [source for source in found if has_work(source)] or found
     if len(found) > 1:
         raise UserError("there are several task lists here; name one of: " + ", ".join(_said(found)))
     return found[0]
@@ -65,11 +65,16 @@ def _must_be_there(place: Place, name: str) -> None:
             raise UserError(f"{gone}: bring it back ({back}), or `ralphloop cancel {name}`.")
 
 
-def _has_work(source: Source) -> bool:
+def has_work(source: Source) -> bool:
+    """Whether something is left to do: tasks, the first ones of an empty list, the repair of a broken one; of
+    a list that cannot be opened nothing is known to be."""
     try:
-        return not all(task.done for task in tasks.parse_source(source).tasks)
-    except (ValueError, OSError):
+        found = tasks.parse_source(source).tasks
+    except ValueError:
         return True
+    except OSError:
+        return False
+    return not found or not all(task.done for task in found)
 
 
 def is_done(source: Source) -> bool:

@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 from ralphloop.domain import jsontext
 from ralphloop.domain.model import ENDED, FINAL
 from ralphloop.errors import UserError
+from ralphloop.loops.choice import has_work
 from ralphloop.loops.place import UNDER_WAY, Place, begun, pick
-from ralphloop.store import shelf, tasks
+from ralphloop.store import shelf
 from ralphloop.store.loop import JOURNAL, LoopFiles
 from ralphloop.store.rotation import older
 from ralphloop.tasklists.registry import own_file
@@ -121,22 +122,12 @@ def _unowned(place: Place, loops: list[LoopFiles]) -> list[Source]:
     """The lists with work left that no loop is under way over, and none can be resumed over."""
     newest = {own_file(loop.record): loop for loop in sorted(loops, key=begun)}
     lists = [source for source in place.sources() if source.enabled]
-    return [source for source in lists if _is_free(newest.get(own_file(source))) and _has_work(source)]
+    return [source for source in lists if _is_free(newest.get(own_file(source))) and has_work(source)]
 
 
 def _is_free(loop: LoopFiles | None) -> bool:
     state = loop.state() if loop is not None else None
     return state is None or (state.state == ENDED and state.outcome in FINAL)
-
-
-def _has_work(source: Source) -> bool:
-    try:
-        found = tasks.parse_source(source).tasks
-        return not found or not all(task.done for task in found)
-    except ValueError:
-        return True
-    except OSError:
-        return False
 
 
 def _listed(source: Source) -> dict[str, str]:

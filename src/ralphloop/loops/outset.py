@@ -10,6 +10,7 @@ from typing import NamedTuple
 from ralphloop import config
 from ralphloop.domain.ledger import Ledger, name_tasks
 from ralphloop.domain.model import APPROVE, CANCELLED, ENDED, FEATURES, LoopState, TaskList
+from ralphloop.domain.prompt import count
 from ralphloop.domain.supervision import Supervision
 from ralphloop.domain.survey import survey
 from ralphloop.domain.worklist import Worklist
@@ -27,7 +28,6 @@ from ralphloop.store.loop import LoopFiles
 from ralphloop.store.shelf import Record, Shelf
 from ralphloop.tasklists.registry import own_file
 from ralphloop.tasklists.source import Source
-from ralphloop.views import figure
 from ralphloop.views.excerpt import SHOWN
 
 
@@ -248,14 +248,14 @@ def tell(armed: Armed, *, binding: str = "") -> list[str]:
     told += [f"! {doubt}" for doubt in armed.doubts if doubt not in armed.seen]
     if armed.protected:
         kept = "is kept as it is now" if armed.protected == 1 else "are kept as they are now"
-        told.append(f"{figure.count(armed.protected, 'protected file')} {kept}.")
+        told.append(f"{count(armed.protected, 'protected file')} {kept}.")
     if record.unapproved:
         commands = waiting(loop)
         typed = f"{APPROVE[record.layout]} {digest(commands)}"
         how = f"type `{typed}` in the client, or run `ralphloop approve {record.name}`"
         how = approvals.why_void(loop.shelf) or how
         does = "is not approved and does not run" if len(commands) == 1 else "are not approved and do not run"
-        told.append(f"! {figure.count(len(commands), 'check')} {does}: {how}.")
+        told.append(f"! {count(len(commands), 'check')} {does}: {how}.")
     return told + [f"{'✓' if check.fine else '!'} {check.told}" for check in armed.checks]
 
 

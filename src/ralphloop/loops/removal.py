@@ -22,6 +22,7 @@ from ralphloop.store.loop import LoopFiles, run_folder
 from ralphloop.store.shelf import Shelf
 from ralphloop.store.tasks import BEGUN
 from ralphloop.tasklists.registry import NAMES
+from ralphloop.views import figure
 
 # In a loop's folder of the state directory: what the next stop makes anew, and what is only for a next stop.
 AGAIN = ("cursor.json",)
@@ -71,7 +72,7 @@ class Removal(NamedTuple):
         if not self.parts:
             more = "" if self.everything else "; --all removes records and state too"
             return (f"Nothing to remove in {self.root}{more}.", *stay)
-        rows = [f"{_size(each.size):>9}  {each.told}" for each in self.parts]
+        rows = [f"{figure.size(each.size):>9}  {each.told}" for each in self.parts]
         return (f"To be removed in {self.root}:", *rows, *stay, "Task lists and the project's files stay.")
 
 
@@ -94,7 +95,7 @@ def clean(place: Place, found: Removal) -> Result:
     gone = _let_go(here, found)
     failed = [why for each in gone for path in each.paths if (why := _remove(path, here.root))]
     size = sum(each.size for each in gone)
-    told = [f"Removed {_size(size)} of {len(gone)} {'entry' if len(gone) == 1 else 'entries'}."]
+    told = [f"Removed {figure.size(size)} of {len(gone)} {'entry' if len(gone) == 1 else 'entries'}."]
     told = [f"Not all could be removed. {why}." for why in failed] or told
     told += [
         f"! {each.told}: taken up or gone meanwhile, and left alone"
@@ -270,10 +271,3 @@ def _remove_run(name: str, root: str) -> None:
             shutil.rmtree(os.path.join(run_folder(root), name))
     finally:
         os.close(handle)
-
-
-def _size(count: int) -> str:
-    for unit, step in (("MB", 1_000_000), ("kB", 1000)):
-        if count >= step:
-            return f"{count / step:.1f} {unit}"
-    return f"{count} bytes"

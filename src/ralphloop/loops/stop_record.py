@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from ralphloop.domain import jsontext
+from ralphloop.domain import jsontext, prompt
 from ralphloop.domain.model import LAYOUTS, THE_LIST
 from ralphloop.domain.plain import plain
 from ralphloop.errors import BusyError, UserError
@@ -22,7 +22,6 @@ from ralphloop.store import files
 from ralphloop.store import records as stored
 from ralphloop.store.records import Kept
 from ralphloop.store.shelf import Shelf
-from ralphloop.views import figure
 
 WHAT = "what is recorded"  # is the person's to decide
 TAIL_SHOWN, LINE_SHOWN = 12, 300
@@ -90,7 +89,7 @@ def clear_records(place: Place) -> Result:
         count = sum(stored.clear(each) for each in place.shelves)
     except BusyError:
         raise UserError("a stop is being recorded right now; try again in a moment.") from None
-    return Result({"removed": count}, (f"{figure.count(count, 'record')} removed.",))
+    return Result({"removed": count}, (f"{prompt.count(count, 'record')} removed.",))
 
 
 def load_record(place: Place, which: str) -> dict[str, Any]:
@@ -166,7 +165,7 @@ def _inside(found: Mapping[str, Any]) -> Iterator[str]:
     yield from (f"  {path}: left out, {why}" for path, why in found["left_out"].items())
     yield from _proof(found)
     lines = found["transcript"]["new"].splitlines()
-    many = figure.count(len(lines), "line")
+    many = prompt.count(len(lines), "line")
     yield f"transcript since the last stop: {many}" + (", the last of them:" if lines else "")
     yield from ("  " + line[:LINE_SHOWN] for line in lines[-TAIL_SHOWN:])
     answer = found["answer"]

@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 
+from ralphloop.domain import prompt
 from ralphloop.domain.model import FEATURES, Task
 from ralphloop.engine.words import command
 from ralphloop.errors import UserError
@@ -20,7 +21,6 @@ from ralphloop.store import files
 from ralphloop.tasklists.registry import own_file
 from ralphloop.tasklists.source import Source
 from ralphloop.tasklists.spec_phase import free_name
-from ralphloop.views import figure
 from ralphloop.views.excerpt import shown
 from ralphloop.views.fold import COLUMNS
 
@@ -37,7 +37,7 @@ def new(place: Place, name: str, *, goal: str = "", source: tuple[str, bytes] | 
     folder = os.path.relpath(make(place.project, name, draft.text, goal=goal), place.cwd)
     fill, begin = f"write its features into {folder}/feature_list.json", f"ralphloop start {name}"
     count = len(draft.listed.tasks)
-    many = figure.count(count, "feature")
+    many = prompt.count(count, "feature")
     told = [f"Created {folder} with {many}." if count else f"Created {folder} with an empty list."]
     odd = inspection.look(place.project, draft.listed, {"list": draft.text}).doubts
     told += [f"! {doubt}" for doubt in odd]
@@ -176,7 +176,7 @@ def prompt_text(name: str, goal: str) -> str:
 
 def _heading(source: Source, count: int, *, cwd: str) -> str:
     """A list's name and size, and where it stands if a row has room for that."""
-    said, own = f"{source.name}: {figure.count(count, 'task')} in ", own_file(source)
+    said, own = f"{source.name}: {prompt.count(count, 'task')} in ", own_file(source)
     whole = said + os.path.relpath(own, cwd)
     return whole if len(whole) <= COLUMNS else said + os.path.basename(own)
 

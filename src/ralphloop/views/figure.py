@@ -1,4 +1,4 @@
-"""Figures for people: tokens, dollars and spans of time, and what was used of a limit."""
+"""Figures for people: tokens, dollars, sizes and spans of time, and what was used of a limit."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 from ralphloop.domain.limits import duration
 from ralphloop.domain.model import UNLIMITED
-from ralphloop.domain.prompt import count as count
 
 
 class Used(NamedTuple):
@@ -43,6 +42,14 @@ def span(seconds: float) -> str:
     if seconds < 60:
         return f"{seconds:.0f} s" if seconds >= 1 or not seconds else "under 1 s"
     return duration(seconds) if seconds < 48 * 3600 else f"{seconds / 86400:.0f} days"
+
+
+def size(count: int) -> str:
+    """`950 bytes`, `2.5 kB`, `1.2 MB`."""
+    for unit, step in (("MB", 1_000_000), ("kB", 1000)):
+        if count >= step:
+            return f"{count / step:.1f} {unit}"
+    return f"{count} bytes"
 
 
 def percent(share: float) -> str:

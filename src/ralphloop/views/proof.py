@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from ralphloop.domain.prompt import count
 from ralphloop.evidence import record
 from ralphloop.store import files
 from ralphloop.store.loop import LoopFiles
-from ralphloop.views.figure import count
 
 SHOWN = 5
 

@@ -10,12 +10,13 @@ from ralphloop.domain import jsontext
 from ralphloop.domain.continuing import PROMISE
 from ralphloop.domain.ledger import Ledger
 from ralphloop.domain.model import PROVEN
+from ralphloop.domain.prompt import count
 from ralphloop.engine import under_way
 from ralphloop.engine.spending import look
 from ralphloop.store import files
 from ralphloop.store.loop import LoopFiles
 from ralphloop.views import history
-from ralphloop.views.figure import Used, count
+from ralphloop.views.figure import Used
 from ralphloop.views.history import Entry, Stretch
 from ralphloop.views.proof import Check, Checked, FinalRun, checked, final_run
 from ralphloop.views.snapshot import LoopView, TaskView, view_of, worked_until

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from ralphloop.agents import models
 from ralphloop.agents.usage import Charge, Context, context_of
+from ralphloop.domain import prompt
 from ralphloop.domain.model import RUNNING, WAITING, Limits, LoopState
 from ralphloop.engine.account import Account
 from ralphloop.views import figure
@@ -159,5 +160,5 @@ def spent_told(spending: Spending, limits: Iterable[Used] = (), *, yet: bool = F
         parts.append(told.get("cost_usd") or figure.dollars(cost or 0.0))
     parts += [f"dollars unknown for {', '.join(spending.unpriced[:3])}"] if spending.unpriced else []
     if spending.missing:
-        parts.append(f"tokens unknown of {figure.count(len(spending.missing), 'transcript')} no longer there")
+        parts.append(f"tokens unknown of {prompt.count(len(spending.missing), 'transcript')} no longer there")
     return ", ".join(parts)

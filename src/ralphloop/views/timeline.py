@@ -9,6 +9,7 @@ from html import escape
 from typing import NamedTuple
 
 from ralphloop.agents.stamp import moment
+from ralphloop.domain import prompt
 from ralphloop.domain.plain import plain
 from ralphloop.engine.under_way import text
 from ralphloop.views import figure
@@ -78,7 +79,7 @@ def svg(report: Report) -> str:
     rows, left = _without_idle(rows)
     pieces = _pieces(spans)
     height = TOP + ROW * len(rows) + AXIS
-    told = f"Timeline of {figure.count(len(rows), 'task')}"
+    told = f"Timeline of {prompt.count(len(rows), 'task')}"
     parts = [
         '<div class="wide">',
         f'<svg viewBox="0 0 {WIDTH:.0f} {height:.0f}" role="img" aria-label="{told}">',
@@ -230,7 +231,7 @@ def _legend(left: int) -> Iterator[str]:
         yield f'<span><svg viewBox="0 0 24 16" aria-hidden="true">{sign}</svg> {told}</span>'
     yield "<span>local time; a dashed line is a rest that is cut short</span>"
     if left:
-        yield f"<span>{figure.count(left, 'more task')} never at hand</span>"
+        yield f"<span>{prompt.count(left, 'more task')} never at hand</span>"
     yield "</p>"
 
 
