@@ -25,8 +25,8 @@ sys.path.insert(0, str(REPOSITORY / "tests"))
 from e2e.client import ClientHome, find_client  # noqa: E402
 from e2e.running import running  # noqa: E402
 from e2e.screen import CommandScreen, TwoScreens  # noqa: E402
-from ralphloop.testing.reply import Reply, call, text  # noqa: E402
-from ralphloop.testing.scratch import scratch_folder  # noqa: E402
+from ralphloop.lab.reply import Reply, call, text  # noqa: E402
+from ralphloop.lab.scratch import scratch_folder  # noqa: E402
 
 PICTURE = REPOSITORY / "docs/images/run.svg"
 COLUMNS, ROWS = 100, 30

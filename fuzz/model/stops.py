@@ -13,7 +13,7 @@ from fuzz.model.living import PLACES, RARELY, Living
 from fuzz.model.oracle import Loop
 from fuzz.model.words import ENDED, GOOD, Answer, Event, Task
 from ralphloop.domain import limits
-from ralphloop.testing import faults
+from ralphloop.lab import faults
 
 UNIQUE, SAME, EMPTY, PROMISE = "unique", "same", "empty", "promise"
 TEXTS = {SAME: "I am still working on this one.", EMPTY: "ok", PROMISE: "All is done.\n\nALL_TASKS_COMPLETE"}

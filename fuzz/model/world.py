@@ -18,9 +18,9 @@ from fuzz.ground import OTHER, OWNER, Ground, Tree, feature, feature_list, files
 from fuzz.model.words import OWN, Counters, Task
 from ralphloop.cli import main as cli
 from ralphloop.errors import UserError
+from ralphloop.lab import faults, forked
 from ralphloop.store import shelf
 from ralphloop.store.files import signature
-from ralphloop.testing import faults, forked
 
 CHECKS = {1: OWN, 3: OWN}  # places of the tasks with a check
 TOTAL = 4

@@ -17,9 +17,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
 
-from ralphloop.testing import scratch
-from ralphloop.testing.model_server import ModelServer
-from ralphloop.testing.reply import Reply
+from ralphloop.lab import scratch
+from ralphloop.lab.model_server import ModelServer
+from ralphloop.lab.reply import Reply
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 BUSY_S = 180.0  # for what a client does in seconds, where twenty processes want each core

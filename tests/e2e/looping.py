@@ -11,7 +11,7 @@ from typing import Any
 
 from e2e.client import REPOSITORY, ClientHome
 from fakes import warm
-from ralphloop.testing.reply import Reply, call, text
+from ralphloop.lab.reply import Reply, call, text
 
 SPECUM_STATE = {
     "source": "spec", "name": "demo", "basePath": "./specs/demo", "phase": "execution", "taskIndex": 0,

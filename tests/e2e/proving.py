@@ -11,9 +11,9 @@ from typing import Any
 
 from e2e.client import PrintRun, run_print
 from e2e.looping import Outside, plugin
-from ralphloop.testing.messages_api import ModelRequest
-from ralphloop.testing.model_server import ModelServer
-from ralphloop.testing.reply import Reply
+from ralphloop.lab.messages_api import ModelRequest
+from ralphloop.lab.model_server import ModelServer
+from ralphloop.lab.reply import Reply
 
 LIST = ".ralph/loops/demo/feature_list.json"
 CHECK = "tests/check.sh"

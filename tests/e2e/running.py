@@ -18,9 +18,9 @@ from e2e.client import ClientHome
 from e2e.looping import Outside
 from fakes import warm
 from fakes.patience import eventually as eventually
-from ralphloop.testing.messages_api import ModelRequest
-from ralphloop.testing.model_server import ModelServer
-from ralphloop.testing.reply import Reply, text
+from ralphloop.lab.messages_api import ModelRequest
+from ralphloop.lab.model_server import ModelServer
+from ralphloop.lab.reply import Reply, text
 
 LOOP = ".ralph/loops/demo/"
 # Errors come at once instead of after the client's own retries, and waits take seconds.

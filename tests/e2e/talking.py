@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 from e2e.client import ClientHome, Conversation, PrintRun
 from e2e.looping import Outside, plugin
-from ralphloop.testing.messages_api import ModelRequest
-from ralphloop.testing.model_server import ModelServer
-from ralphloop.testing.reply import Reply, text
+from ralphloop.lab.messages_api import ModelRequest
+from ralphloop.lab.model_server import ModelServer
+from ralphloop.lab.reply import Reply, text
 
 if TYPE_CHECKING:
     from typing import Self

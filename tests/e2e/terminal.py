@@ -22,7 +22,7 @@ from typing import Any
 import pyte
 
 from e2e.client import ClientHome, client_arguments
-from ralphloop.testing.model_server import ModelServer
+from ralphloop.lab.model_server import ModelServer
 
 COLUMNS, ROWS = 120, 40
 SOON_S = 120.0  # a client takes a quarter of that to show itself where ten processes want each core

@@ -15,7 +15,7 @@ from e2e.checking import Asked
 from e2e.cli_project import PACKAGE, Project
 from e2e.doctoring import LOCAL, SETTINGS, about, client, enable, plugin, register
 from ralphloop.agents import claude
-from ralphloop.testing import trial
+from ralphloop.lab import trial
 from unit.evidence.processes import gone, wait_until
 
 FIRED = "the hook fired and continued (2 stops, "

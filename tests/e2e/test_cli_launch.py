@@ -12,7 +12,7 @@ import pytest
 from e2e.client import ClientHome
 from e2e.looping import Outside, feature_turns, features
 from e2e.terminal import Terminal
-from ralphloop.testing.model_server import ModelServer
+from ralphloop.lab.model_server import ModelServer
 
 pytestmark = pytest.mark.client
 

@@ -13,8 +13,8 @@ from e2e.client import COMPACTION_ENV, ClientHome, filling_context, run_print
 from e2e.conftest import ProjectFactory
 from e2e.recorder import Recorder
 from e2e.terminal import Terminal
-from ralphloop.testing.model_server import ModelServer
-from ralphloop.testing.reply import Reply, call, fail, text
+from ralphloop.lab.model_server import ModelServer
+from ralphloop.lab.reply import Reply, call, fail, text
 
 pytestmark = pytest.mark.client
 

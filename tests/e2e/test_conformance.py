@@ -9,10 +9,10 @@ import pytest
 
 from e2e import toy_hooks
 from e2e.client import REPOSITORY
-from ralphloop.testing.conformance.case import LAYOUTS, Case, find
-from ralphloop.testing.conformance.hook import Hook, foreign, own
-from ralphloop.testing.conformance.play import FAILED, PASSED, SKIPPED, play
-from ralphloop.testing.conformance.suite import play_all
+from ralphloop.lab.conformance.case import LAYOUTS, Case, find
+from ralphloop.lab.conformance.hook import Hook, foreign, own
+from ralphloop.lab.conformance.play import FAILED, PASSED, SKIPPED, play
+from ralphloop.lab.conformance.suite import play_all
 
 CASES = find(REPOSITORY / "conformance")
 FEATURES = [case for case in CASES if case.layout in ("features", "none") and not case.needs]
@@ -119,7 +119,7 @@ def test_our_hook_without_a_checkout_is_the_one_that_install_registers(
     package = tmp_path / "lib" / "site" / "ralphloop"
     package.parent.mkdir(parents=True)
     package.symlink_to(REPOSITORY / "src" / "ralphloop")
-    monkeypatch.setattr("ralphloop.testing.conformance.hook.PACKAGE", package)
+    monkeypatch.setattr("ralphloop.lab.conformance.hook.PACKAGE", package)
     hook = own(path=PATH)
     assert "rl_as=settings" in hook.command("Stop", "specum")
     (case,) = [case for case in CASES if case.file == "specum/another-session.toml"]

@@ -21,9 +21,9 @@ from e2e.client import REPOSITORY
 from e2e.toy_hooks import ALWAYS_ALLOWS, little_hook
 from fakes import warm
 from fakes.patience import eventually
-from ralphloop.testing.conformance.case import find
-from ralphloop.testing.conformance.hook import foreign
-from ralphloop.testing.conformance.play import FAILED, play
+from ralphloop.lab.conformance.case import find
+from ralphloop.lab.conformance.hook import foreign
+from ralphloop.lab.conformance.play import FAILED, play
 from unit.domain.cases import each
 
 ANOTHER = "*/another-session.toml"  # one for each layout of specs

@@ -20,7 +20,7 @@ import pytest
 
 import ralphloop
 from ralphloop.cli.demo_screen import Screen
-from ralphloop.testing.hook_call import ALLOW, HookAnswer, HookOutput
+from ralphloop.lab.hook_call import ALLOW, HookAnswer, HookOutput
 
 pytestmark = pytest.mark.slow
 

@@ -10,8 +10,8 @@ import pytest
 from e2e.client import ClientHome, run_print
 from e2e.looping import bash
 from ralphloop.engine import denial
-from ralphloop.testing.model_server import ModelServer
-from ralphloop.testing.reply import Reply, call, text
+from ralphloop.lab.model_server import ModelServer
+from ralphloop.lab.reply import Reply, call, text
 
 pytestmark = pytest.mark.client
 

@@ -20,12 +20,13 @@ from e2e.looping import bash
 from e2e.running import running, task_in
 from ralphloop.cli.main import COMMANDS
 from ralphloop.domain.model import OUTCOMES
-from ralphloop.testing.messages_api import ModelRequest
-from ralphloop.testing.reply import Reply, text
+from ralphloop.lab.messages_api import ModelRequest
+from ralphloop.lab.reply import Reply, text
 
 PAGES = [
     REPOSITORY / "README.md",
     *sorted((REPOSITORY / "docs").glob("*.md")),
+    *sorted((REPOSITORY / "docs/design").glob("*.md")),
     REPOSITORY / "ARCHITECTURE.md",
     REPOSITORY / "CONTRIBUTING.md",
     REPOSITORY / "benchmarks/README.md",

@@ -14,9 +14,9 @@ import pytest
 from e2e.client import REPOSITORY
 from e2e.packing import IDENTITY, fill, make_origin, must, newcomer
 from e2e.test_docs import commands, fenced
-from ralphloop.testing import scratch
-from ralphloop.testing.model_server import ModelServer
-from ralphloop.testing.reply import Reply, call, text
+from ralphloop.lab import scratch
+from ralphloop.lab.model_server import ModelServer
+from ralphloop.lab.reply import Reply, call, text
 
 pytestmark = [pytest.mark.client, pytest.mark.timeout(300)]
 

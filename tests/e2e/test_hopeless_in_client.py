@@ -10,8 +10,8 @@ from e2e.looping import Outside, bash
 from e2e.proving import Bench, checked, claim, feature
 from e2e.running import list_of, running, task_in
 from e2e.test_run_bad_clients import put_in_place_of_the_client
-from ralphloop.testing.messages_api import ModelRequest
-from ralphloop.testing.reply import Reply, text
+from ralphloop.lab.messages_api import ModelRequest
+from ralphloop.lab.reply import Reply, text
 
 pytestmark = [pytest.mark.client, pytest.mark.timeout(180)]
 

@@ -13,7 +13,7 @@ from e2e.conftest import ProjectFactory
 from e2e.looping import Outside, bash, plugin
 from e2e.proving import CHECK, CHECK_TEXT, LIST, Bench, checked, claim, feature, rewrite, verify
 from ralphloop.evidence.approval import digest
-from ralphloop.testing.reply import call, text
+from ralphloop.lab.reply import call, text
 
 pytestmark = pytest.mark.client
 

@@ -27,9 +27,9 @@ from e2e.looping import (
 )
 from e2e.terminal import Terminal
 from fakes.effort import rounds
-from ralphloop.testing.messages_api import ModelRequest
-from ralphloop.testing.model_server import ModelServer
-from ralphloop.testing.reply import Reply, call, fail, text
+from ralphloop.lab.messages_api import ModelRequest
+from ralphloop.lab.model_server import ModelServer
+from ralphloop.lab.reply import Reply, call, fail, text
 
 pytestmark = [pytest.mark.client, pytest.mark.timeout(240)]
 

@@ -22,8 +22,8 @@ from e2e.marketplace import NAME, install, installed, plugin_command, publish, r
 from e2e.talking import Talk
 from e2e.terminal import Terminal
 from fakes import warm
-from ralphloop.testing.model_server import ModelServer
-from ralphloop.testing.reply import Reply, text
+from ralphloop.lab.model_server import ModelServer
+from ralphloop.lab.reply import Reply, text
 
 pytestmark = [pytest.mark.client, pytest.mark.timeout(600)]
 

@@ -18,9 +18,9 @@ from urllib.parse import urlsplit
 import pytest
 
 from ralphloop.errors import ScriptError
-from ralphloop.testing.messages_api import ModelRequest
-from ralphloop.testing.model_server import ModelServer
-from ralphloop.testing.reply import Reply, call, fail, load_script, text
+from ralphloop.lab.messages_api import ModelRequest
+from ralphloop.lab.model_server import ModelServer
+from ralphloop.lab.reply import Reply, call, fail, load_script, text
 
 TOOLS = [{"name": "Bash", "input_schema": {"type": "object"}}]
 

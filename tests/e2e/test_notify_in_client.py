@@ -10,8 +10,8 @@ from e2e.client import ClientHome, run_print
 from e2e.conftest import ProjectFactory
 from e2e.looping import Outside, bash, feature_turns, features, plugin
 from fakes.patience import eventually
-from ralphloop.testing.model_server import ModelServer
-from ralphloop.testing.reply import text
+from ralphloop.lab.model_server import ModelServer
+from ralphloop.lab.reply import text
 from unit.notify.server import HookServer
 
 pytestmark = pytest.mark.client

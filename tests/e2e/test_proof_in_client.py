@@ -14,8 +14,8 @@ from e2e.looping import Outside, bash, plugin
 from e2e.proving import Bench, checked, claim, feature, verify
 from e2e.terminal import Terminal
 from ralphloop.evidence.approval import digest
-from ralphloop.testing.model_server import ModelServer
-from ralphloop.testing.reply import text
+from ralphloop.lab.model_server import ModelServer
+from ralphloop.lab.reply import text
 
 pytestmark = pytest.mark.client
 

@@ -10,8 +10,8 @@ from e2e.client import ClientHome
 from e2e.conftest import ProjectFactory
 from e2e.looping import bash
 from e2e.running import LOOP, list_of, running, task_in
-from ralphloop.testing.messages_api import ModelRequest
-from ralphloop.testing.reply import Reply, text
+from ralphloop.lab.messages_api import ModelRequest
+from ralphloop.lab.reply import Reply, text
 
 pytestmark = [pytest.mark.client, pytest.mark.timeout(180)]
 

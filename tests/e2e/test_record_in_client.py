@@ -11,7 +11,7 @@ import pytest
 from e2e.client import ClientHome, run_print
 from e2e.conftest import ProjectFactory
 from e2e.looping import Outside, feature_turns, features, plugin
-from ralphloop.testing.model_server import ModelServer
+from ralphloop.lab.model_server import ModelServer
 
 
 @pytest.mark.client

@@ -12,7 +12,7 @@ from e2e.conftest import git
 from e2e.looping import bash, feature_turns
 from e2e.running import list_of, running, task_in
 from fakes.patience import eventually
-from ralphloop.testing.reply import fail, text
+from ralphloop.lab.reply import fail, text
 
 pytestmark = [pytest.mark.client, pytest.mark.timeout(180)]
 

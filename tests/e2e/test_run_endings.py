@@ -16,7 +16,7 @@ import pytest
 from e2e.looping import SPECKIT_STATE, SPECUM_STATE, bash, box_turns, feature_turns
 from e2e.running import list_of, running, task_in
 from fakes.patience import eventually
-from ralphloop.testing.reply import fail, text
+from ralphloop.lab.reply import fail, text
 
 pytestmark = [pytest.mark.client, pytest.mark.timeout(180)]
 

@@ -11,7 +11,7 @@ from e2e.looping import bash
 from e2e.running import Running, list_of, running
 from e2e.screen import CommandScreen
 from fakes.patience import eventually
-from ralphloop.testing.reply import text
+from ralphloop.lab.reply import text
 
 pytestmark = [pytest.mark.client, pytest.mark.timeout(180)]
 

@@ -10,8 +10,8 @@ import pytest
 from e2e.looping import bash, feature_turns
 from e2e.running import list_of, running
 from fakes.patience import eventually
+from ralphloop.lab.reply import text
 from ralphloop.loops import unit
-from ralphloop.testing.reply import text
 
 pytestmark = [pytest.mark.client, pytest.mark.timeout(180)]
 

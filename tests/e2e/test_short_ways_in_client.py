@@ -12,7 +12,7 @@ from e2e.conftest import ProjectFactory
 from e2e.looping import Outside, bash, plugin
 from e2e.proving import LIST, Bench, checked, claim, feature, rewrite
 from ralphloop.evidence.approval import digest
-from ralphloop.testing.reply import text
+from ralphloop.lab.reply import text
 
 pytestmark = pytest.mark.client
 

@@ -20,8 +20,8 @@ from e2e.proving import CHECK, CHECK_TEXT, checked, feature, verify
 from e2e.talking import Talk
 from e2e.terminal import Terminal
 from ralphloop.evidence.approval import digest
-from ralphloop.testing.model_server import ModelServer
-from ralphloop.testing.reply import Reply, call, text
+from ralphloop.lab.model_server import ModelServer
+from ralphloop.lab.reply import Reply, call, text
 
 pytestmark = pytest.mark.client
 

@@ -9,8 +9,8 @@ from e2e.conftest import ProjectFactory
 from e2e.looping import Outside, bash, feature_turns, features, plugin
 from e2e.terminal import COLUMNS, Terminal
 from ralphloop.agents.claude import statusline_command
-from ralphloop.testing.model_server import ModelServer
-from ralphloop.testing.reply import text
+from ralphloop.lab.model_server import ModelServer
+from ralphloop.lab.reply import text
 
 pytestmark = pytest.mark.client
 

@@ -14,7 +14,7 @@ from e2e.client import REPOSITORY, ClientHome
 from e2e.running import Running, running
 from e2e.screen import CommandScreen
 from e2e.told import Command, Picture, Save, Step, is_part, is_shown, steps
-from ralphloop.testing.reply import Reply, call, text
+from ralphloop.lab.reply import Reply, call, text
 
 pytestmark = [pytest.mark.client, pytest.mark.timeout(240)]
 

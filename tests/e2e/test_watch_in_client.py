@@ -12,8 +12,8 @@ from e2e.client import ClientHome, run_print
 from e2e.conftest import ProjectFactory
 from e2e.looping import Outside, bash, features, plugin
 from e2e.screen import CommandScreen
-from ralphloop.testing.model_server import ModelServer
-from ralphloop.testing.reply import call, text
+from ralphloop.lab.model_server import ModelServer
+from ralphloop.lab.reply import call, text
 
 pytestmark = pytest.mark.client
 

@@ -62,7 +62,7 @@ def test_wheel_holds_what_is_not_python(wheel: Path) -> None:
         "ralphloop/hook/guard.sh",
         "ralphloop/loops/templates/RALPH_PROMPT.md",
         "ralphloop/py.typed",
-        "ralphloop/testing/conformance/data/cases/none/no-list.toml",
+        "ralphloop/lab/conformance/data/cases/none/no-list.toml",
     ):
         assert needed in names
 

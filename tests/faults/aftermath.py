@@ -19,8 +19,8 @@ from faults.scene import CONTINUE, NOBODYS, Scene, open_tasks, turn
 from hook.harness import OWNER, Answer
 from ralphloop.domain.model import CANCELLED, CLOSED, COMPLETE, FINAL, INTERRUPTED, NEEDS_APPROVAL, PROVEN
 from ralphloop.evidence import record as evidence
+from ralphloop.lab.faults import KILLS, Fault
 from ralphloop.store import tasks as task_files
-from ralphloop.testing.faults import KILLS, Fault
 
 MOST_STEPS = 14
 LIMIT_RULE = "limits"  # of document 2: one block at the limit, which is no turn

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from faults.aftermath import Aftermath, look
 from faults.ground import Ground, Kept
 from faults.scene import Scene
-from ralphloop.testing.faults import (
+from ralphloop.lab.faults import (
     DENIED,
     FULL,
     IO_ERROR,

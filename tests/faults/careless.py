@@ -13,9 +13,9 @@ sys.path[0] = str(Path(__file__).resolve().parents[1])
 from faults.campaign import Trial  # noqa: E402
 from faults.ground import load_everything  # noqa: E402
 from faults.scene import scenes  # noqa: E402
+from ralphloop.lab.faults import FULL, KILL_AFTER, NO_SPACE  # noqa: E402
 from ralphloop.store import files  # noqa: E402
 from ralphloop.store.loop import LoopFiles  # noqa: E402
-from ralphloop.testing.faults import FULL, KILL_AFTER, NO_SPACE  # noqa: E402
 
 WRITE, APPEND = files.write_bytes, files.append
 

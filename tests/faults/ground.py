@@ -17,11 +17,11 @@ from ralphloop.domain import jsontext
 from ralphloop.domain.model import LoopState
 from ralphloop.evidence import record as evidence
 from ralphloop.hook import main as hook
+from ralphloop.lab import forked
+from ralphloop.lab.faults import Disk, Fault
 from ralphloop.store import approvals
 from ralphloop.store.loop import LoopFiles
 from ralphloop.store.shelf import ARMED, ENDED, OWNED
-from ralphloop.testing import forked
-from ralphloop.testing.faults import Disk, Fault
 
 # What the runs would import one by one; a forked process has it already.
 COMMANDS = ("start", "status", "done", "cancel", "pause", "resume", "approve", "accept", "ask", "skip")

@@ -8,8 +8,8 @@ import os
 import sys
 from pathlib import Path
 
-from ralphloop.testing.agent import ClientSetup, ScriptedAgent
-from ralphloop.testing.step import Say, Shell, Turn
+from ralphloop.lab.agent import ClientSetup, ScriptedAgent
+from ralphloop.lab.step import Say, Shell, Turn
 
 GIVEN = "go on with task "
 

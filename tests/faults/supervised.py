@@ -20,8 +20,8 @@ from faults.campaign import Outcome, Point
 from faults.ground import Ground
 from hook.harness import PATH, feature, feature_list, loop_files
 from ralphloop.cli import main as command_line
+from ralphloop.lab.faults import DENIED, IO_ERROR, KILL_AFTER, KILL_BEFORE, KILLS, NO_SPACE, Fault
 from ralphloop.runner.terms import Terms
-from ralphloop.testing.faults import DENIED, IO_ERROR, KILL_AFTER, KILL_BEFORE, KILLS, NO_SPACE, Fault
 
 NAME = "supervisor"
 KINDS = (KILL_BEFORE, KILL_AFTER, NO_SPACE, IO_ERROR, DENIED)

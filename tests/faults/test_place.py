@@ -10,7 +10,7 @@ import pytest
 
 from faults.ground import Ground
 from hook.harness import feature, feature_list
-from ralphloop.testing.faults import FULL, NO_LOCKS, READ_ONLY, Fault
+from ralphloop.lab.faults import FULL, NO_LOCKS, READ_ONLY, Fault
 
 CURES = {
     NO_LOCKS: ("cannot be locked (No locks available)", "set XDG_STATE_HOME to its new place"),

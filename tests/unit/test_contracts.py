@@ -21,7 +21,7 @@ PLANTED = {
     "The hot path imports nothing heavy": ("engine/stop.py", "import re"),
 }
 # The scripted model server is a program of its own, which tells its address.
-PRINTS = ("testing/model_server.py",)
+PRINTS = ("lab/model_server.py",)
 
 
 def contracts_of(folder: Path) -> dict[str, str]:

@@ -12,12 +12,12 @@ from ralphloop.cli import allowance
 from ralphloop.cli.output import complain, say_json, show_progress, tell
 from ralphloop.domain.model import LAYOUTS
 from ralphloop.errors import CaseError, UserError
-from ralphloop.testing.conformance import hook as hooks
-from ralphloop.testing.conformance import suite, tally
-from ralphloop.testing.conformance.case import Case, find
-from ralphloop.testing.conformance.hook import Hook
-from ralphloop.testing.conformance.orphans import none_left
-from ralphloop.testing.conformance.play import FAILED, SKIPPED, Result
+from ralphloop.lab.conformance import hook as hooks
+from ralphloop.lab.conformance import suite, tally
+from ralphloop.lab.conformance.case import Case, find
+from ralphloop.lab.conformance.hook import Hook
+from ralphloop.lab.conformance.orphans import none_left
+from ralphloop.lab.conformance.play import FAILED, SKIPPED, Result
 
 USAGE = 2
 NO_CASES = (

@@ -15,7 +15,7 @@ from ralphloop.cli.demo_screen import Screen
 from ralphloop.cli.demo_stage import NAME, TEMPLATES, Stage, hook_command, set_up
 from ralphloop.cli.output import complain
 from ralphloop.errors import DemoError
-from ralphloop.testing.agent import (
+from ralphloop.lab.agent import (
     ClientSetup,
     Event,
     HookAnswered,
@@ -25,8 +25,8 @@ from ralphloop.testing.agent import (
     ToolUsed,
     TurnBegan,
 )
-from ralphloop.testing.hook_call import HookAnswer
-from ralphloop.testing.step import Pass, Say, Shell, Turn, Write, claim, claim_all
+from ralphloop.lab.hook_call import HookAnswer
+from ralphloop.lab.step import Pass, Say, Shell, Turn, Write, claim, claim_all
 
 LIST = f".ralph/loops/{NAME}/feature_list.json"
 REFUSED = "is refused"

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TextIO
 
-from ralphloop.testing.hook_call import HookAnswer
-from ralphloop.testing.step import Edit, Pass, Shell, Tool, ToolResult
+from ralphloop.lab.hook_call import HookAnswer
+from ralphloop.lab.step import Edit, Pass, Shell, Tool, ToolResult
 from ralphloop.views.fold import fold, size_of
 
 _WIDEST = 88

@@ -17,8 +17,8 @@ from typing import Any
 from ralphloop.agents import claude
 from ralphloop.domain.model import FEATURES
 from ralphloop.errors import DemoError
+from ralphloop.lab.scratch import scratch_folder
 from ralphloop.store.loop import JOURNAL
-from ralphloop.testing.scratch import scratch_folder
 
 PACKAGE = Path(__file__).resolve().parents[1]
 TEMPLATES = Path(__file__).resolve().parent / "templates"

@@ -32,7 +32,7 @@ def run(args: argparse.Namespace) -> int:
     if args.record is not None:
         if args.file is not None:
             raise UserError("explain takes a stop event's FILE or --record, not both.")
-        from ralphloop.testing import replay
+        from ralphloop.lab import replay
 
         return show(replay.explain(loops.here(writes=False), args.record), as_json=args.json)
     return show(loops.explain(loops.here(writes=False), _read(args.file)), as_json=args.json)

@@ -59,7 +59,7 @@ def _must_fit(action: str, which: str | None, out: Path | None) -> None:
 
 
 def _case(place: loops.Place, which: str, *, out: Path | None) -> int:
-    from ralphloop.testing import recorded_case
+    from ralphloop.lab import recorded_case
 
     made = recorded_case.make(place, which)
     if out is not None:

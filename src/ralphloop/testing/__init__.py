@@ -1,1 +1,1 @@
-"""Stand-ins for agents and models that tests, ours and other people's, can script."""
+"""The laboratory's published door: what other projects' tests import keeps its name here."""

@@ -12,12 +12,12 @@ from ralphloop.cli.health import program, settings
 from ralphloop.cli.health.finding import FATAL, FINE, WARNING, Finding
 from ralphloop.cli.output import show_progress
 from ralphloop.domain.model import FEATURES, LAYOUTS
+from ralphloop.lab import trial
 from ralphloop.loops.place import Place
 from ralphloop.loops.setup import PACKAGE, Setup
 from ralphloop.store.approvals import is_within_reach
 from ralphloop.store.installs import GUARD, SettingsFile
 from ralphloop.store.shelf import Shelf
-from ralphloop.testing import trial
 
 AGAIN = "Put right what stands above, then run `ralphloop doctor` again"
 

@@ -13,6 +13,7 @@ from ralphloop.cli.health.finding import FATAL, WARNING, Finding, Repair
 from ralphloop.domain.limits import duration
 from ralphloop.domain.model import RUNNING, WAITING
 from ralphloop.errors import BusyError, NoLocksError
+from ralphloop.lab.scratch import is_gone
 from ralphloop.loops.place import UNDER_WAY, Place
 from ralphloop.loops.setup import look
 from ralphloop.loops.spec import triage
@@ -23,7 +24,6 @@ from ralphloop.store.ended import LAST
 from ralphloop.store.lock import Lock
 from ralphloop.store.loop import LoopFiles
 from ralphloop.store.shelf import ARMED, ENDED, OWNED
-from ralphloop.testing.scratch import is_gone
 from ralphloop.views.snapshot import view_of
 
 WAIT_S = 2.0

@@ -11,6 +11,8 @@ from ralphloop.agents import claude
 from ralphloop.agents.registry import missing
 from ralphloop.cli.health.finding import FATAL, FINE, WARNING, Finding, Repair
 from ralphloop.errors import UserError
+from ralphloop.lab import process
+from ralphloop.lab.process import Ended
 from ralphloop.loops import interpreter
 from ralphloop.loops.place import Place
 from ralphloop.loops.run_terms import must_be_trusted
@@ -18,8 +20,6 @@ from ralphloop.loops.service import faults
 from ralphloop.store import files, shelf
 from ralphloop.store.approvals import is_within_reach
 from ralphloop.store.shelf import Shelf
-from ralphloop.testing import process
-from ralphloop.testing.process import Ended
 
 TIME_LIMIT_S = 20.0
 # Before the first one the hook gets no reply to judge; the second one added what continues without a block.

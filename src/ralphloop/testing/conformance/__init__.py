@@ -1,1 +1,1 @@
-"""The conformance suite: cases as data, played against any Stop hook."""
+"""The conformance suite for the tests of other projects (docs/conformance.md)."""

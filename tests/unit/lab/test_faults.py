@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import pytest
 
-from ralphloop.testing.faults import (
+from ralphloop.lab.faults import (
     DENIED,
     FULL,
     IO_ERROR,
@@ -26,7 +26,7 @@ from ralphloop.testing.faults import (
 WRITER = """
 import sys
 from ralphloop import system
-from ralphloop.testing.faults import Disk, Fault
+from ralphloop.lab.faults import Disk, Fault
 folder, at, kind, gone = sys.argv[1:]
 Disk(Fault(int(at), kind, gone), within=folder, seen=lambda name, path: print(name, flush=True)).install()
 for name in ("one", "two"):

@@ -11,9 +11,9 @@ from typing import Any
 
 from ralphloop.evidence.globs import matches
 from ralphloop.hook.belongings import HOME
-from ralphloop.testing.conformance.answer import OUTPUT_MAX, Answer, parsed
-from ralphloop.testing.conformance.case import Expect
-from ralphloop.testing.conformance.scene import Seen
+from ralphloop.lab.conformance.answer import OUTPUT_MAX, Answer, parsed
+from ralphloop.lab.conformance.case import Expect
+from ralphloop.lab.conformance.scene import Seen
 
 EXIT_CODE = "exit code "  # how the complaint about one begins
 REASON_MAX = 10_000

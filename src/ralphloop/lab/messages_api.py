@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from ralphloop.testing.reply import ApiError, Reply
+from ralphloop.lab.reply import ApiError, Reply
 
 RequestKind = Literal["main", "subagent", "compaction", "side", "count_tokens"]
 

@@ -17,12 +17,12 @@ from typing import Any
 
 from ralphloop.domain.model import COMPLETE, FEATURES, SPECUM
 from ralphloop.engine.find import locate
+from ralphloop.lab.leash import leash
+from ralphloop.lab.model_server import ModelServer
+from ralphloop.lab.reply import Reply, call, text
+from ralphloop.lab.scratch import client_env, interrupts_held, remove_old, scratch_folder, trust
 from ralphloop.store import arming, shelf
 from ralphloop.store.loop import JOURNAL
-from ralphloop.testing.leash import leash
-from ralphloop.testing.model_server import ModelServer
-from ralphloop.testing.reply import Reply, call, text
-from ralphloop.testing.scratch import client_env, interrupts_held, remove_old, scratch_folder, trust
 
 PREFIX = "ralphloop-doctor-"
 DEADLINE_S = 60.0

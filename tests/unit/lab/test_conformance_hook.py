@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from ralphloop.cli import conformance
-from ralphloop.testing.conformance import suite
-from ralphloop.testing.conformance.case import parse
-from ralphloop.testing.conformance.hook import foreign, own
+from ralphloop.lab.conformance import suite
+from ralphloop.lab.conformance.case import parse
+from ralphloop.lab.conformance.hook import foreign, own
 
 
 def lacks(hook_of: dict[str, Any], **case: Any) -> str:

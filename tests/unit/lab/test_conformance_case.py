@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ralphloop.errors import CaseError
-from ralphloop.testing.conformance.case import REGISTRATIONS, TOOL, find, load, parse
+from ralphloop.lab.conformance.case import REGISTRATIONS, TOOL, find, load, parse
 from unit.domain.cases import each
 
 CASE: dict[str, Any] = {"title": "It holds", "stands_for": ["spec 4.1"], "layout": "none", "step": [{}]}

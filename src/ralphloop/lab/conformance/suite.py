@@ -9,11 +9,11 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from pathlib import Path
 
-from ralphloop.testing.conformance.case import Case
-from ralphloop.testing.conformance.hook import PACKAGE, Hook
-from ralphloop.testing.conformance.play import FAILED, Result, play
-from ralphloop.testing.conformance.processes import Processes
-from ralphloop.testing.scratch import remove_old, scratch_folder
+from ralphloop.lab.conformance.case import Case
+from ralphloop.lab.conformance.hook import PACKAGE, Hook
+from ralphloop.lab.conformance.play import FAILED, Result, play
+from ralphloop.lab.conformance.processes import Processes
+from ralphloop.lab.scratch import remove_old, scratch_folder
 
 PREFIX = "ralphloop-conformance-"
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from ralphloop.errors import SceneError
-from ralphloop.testing.conformance.case import Case, parse
-from ralphloop.testing.conformance.scene import Scene, since
+from ralphloop.lab.conformance.case import Case, parse
+from ralphloop.lab.conformance.scene import Scene, since
 
 CASE: dict[str, Any] = {"title": "It holds", "stands_for": ["spec 1"], "layout": "features", "step": [{}]}
 LIST = ".ralph/loops/demo/feature_list.json"

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from ralphloop.testing.conformance.case import load
-from ralphloop.testing.conformance.scene import Scene
-from ralphloop.testing.recorded_case import LOG, as_case, text_of
+from ralphloop.lab.conformance.case import load
+from ralphloop.lab.conformance.scene import Scene
+from ralphloop.lab.recorded_case import LOG, as_case, text_of
 from unit.domain.cases import each
 
 SESSION = "11111111-1111-4111-8111-111111111111"

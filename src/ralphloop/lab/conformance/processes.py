@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ralphloop.errors import TooMuchError
-from ralphloop.testing.conformance.answer import OUTPUT_MAX, Answer
-from ralphloop.testing.conformance.exchange import Exchange
-from ralphloop.testing.conformance.orphans import end_marked
+from ralphloop.lab.conformance.answer import OUTPUT_MAX, Answer
+from ralphloop.lab.conformance.exchange import Exchange
+from ralphloop.lab.conformance.orphans import end_marked
 
 LIMIT_S = 30.0
 

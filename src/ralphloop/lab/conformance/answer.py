@@ -7,7 +7,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from ralphloop.testing.hook_call import HookAnswer, HookOutput, read_answer
+from ralphloop.lab.hook_call import HookAnswer, HookOutput, read_answer
 
 OUTPUT_MAX = 1_000_000  # bytes of each stream
 

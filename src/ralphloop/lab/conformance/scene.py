@@ -22,10 +22,10 @@ from ralphloop.domain.model import FEATURES, LAYOUTS, SPECKIT, SPECUM
 from ralphloop.engine.find import locate
 from ralphloop.errors import SceneError
 from ralphloop.hook.belongings import HOME, LOGS, ROOT
+from ralphloop.lab.conformance import files
+from ralphloop.lab.conformance.case import ANY, Case
+from ralphloop.lab.session_log import SessionLog
 from ralphloop.tasklists.registry import own_file
-from ralphloop.testing.conformance import files
-from ralphloop.testing.conformance.case import ANY, Case
-from ralphloop.testing.session_log import SessionLog
 
 BYTES = "base64:"
 ROOT_NAME, HOME_NAME = "my project (1)", "home of me"  # hooks meet such names

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ralphloop.testing import forked
+from ralphloop.lab import forked
 
 
 @pytest.mark.parametrize(

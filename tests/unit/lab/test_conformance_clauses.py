@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from ralphloop.testing.conformance import case as cases
-from ralphloop.testing.conformance.case import FAILURES, Expect, find
+from ralphloop.lab.conformance import case as cases
+from ralphloop.lab.conformance.case import FAILURES, Expect, find
 
 SUITE = Path(__file__).resolve().parents[3] / "conformance"
 CASES = find(SUITE)

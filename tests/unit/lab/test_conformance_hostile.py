@@ -11,10 +11,10 @@ import pytest
 
 from fakes.patience import eventually
 from ralphloop.errors import CaseError
-from ralphloop.testing.conformance import tally
-from ralphloop.testing.conformance.case import Case, load, parse
-from ralphloop.testing.conformance.hook import foreign
-from ralphloop.testing.conformance.play import FAILED, PASSED, Result, play
+from ralphloop.lab.conformance import tally
+from ralphloop.lab.conformance.case import Case, load, parse
+from ralphloop.lab.conformance.hook import foreign
+from ralphloop.lab.conformance.play import FAILED, PASSED, Result, play
 from unit.domain.cases import each
 
 CASE: dict[str, Any] = {"title": "It holds", "stands_for": ["spec 1"], "layout": "none", "step": [{}]}

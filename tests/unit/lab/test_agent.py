@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from fakes.patience import SOON_S, eventually
-from ralphloop.testing.agent import (
+from ralphloop.lab.agent import (
     ALLOWED,
     CAPPED,
     PREVENTED,
@@ -27,7 +27,7 @@ from ralphloop.testing.agent import (
     ToolUsed,
     TurnBegan,
 )
-from ralphloop.testing.step import Edit, Pass, Say, Shell, Step, Write, check_box, claim, claim_all
+from ralphloop.lab.step import Edit, Pass, Say, Shell, Step, Write, check_box, claim, claim_all
 from unit.domain.cases import each
 
 BLOCK = '{"decision":"block","reason":"go on","systemMessage":"one line"}'

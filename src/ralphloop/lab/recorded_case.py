@@ -15,13 +15,13 @@ from ralphloop.errors import CaseError, UserError
 from ralphloop.evidence.mask import MASKED
 from ralphloop.hook.belongings import HOME, ROOT
 from ralphloop.hook.recording import NAMES
+from ralphloop.lab import toml_text
+from ralphloop.lab.conformance.case import Case, parse
+from ralphloop.lab.conformance.scene import BYTES
 from ralphloop.loops.person import require_person
 from ralphloop.loops.place import Place
 from ralphloop.loops.result import Result
 from ralphloop.loops.stop_record import WHAT, Said, load_record
-from ralphloop.testing import toml_text
-from ralphloop.testing.conformance.case import Case, parse
-from ralphloop.testing.conformance.scene import BYTES
 
 LOG = ".claude/projects/recorded/session.jsonl"  # where a case has the transcript, below the home
 SHORTEST_ID = 16  # a shorter session id might stand in any text

@@ -21,6 +21,9 @@ from ralphloop.evidence.checker import Verdict
 from ralphloop.evidence.origin import Origin
 from ralphloop.evidence.prove import Prover
 from ralphloop.hook import wire
+from ralphloop.lab.conformance.scene import Scene, since
+from ralphloop.lab.recorded_case import answered, named_sessions, parse_case
+from ralphloop.lab.scratch import scratch_folder
 from ralphloop.loops.explanation import ALLOW, GO_ON, Account, consider, facts_of, lines_of
 from ralphloop.loops.place import Place
 from ralphloop.loops.result import Result
@@ -29,9 +32,6 @@ from ralphloop.store import approvals, files
 from ralphloop.store.loop import LoopFiles
 from ralphloop.store.shelf import ARMED, ENDED, OWNED, Shelf
 from ralphloop.tasklists.registry import TRUTH
-from ralphloop.testing.conformance.scene import Scene, since
-from ralphloop.testing.recorded_case import answered, named_sessions, parse_case
-from ralphloop.testing.scratch import scratch_folder
 
 PREFIX = "ralphloop-replay-"
 COMMAND = "ralphloop"

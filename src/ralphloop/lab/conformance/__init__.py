@@ -1,0 +1,1 @@
+"""The conformance suite: cases as data, played against any Stop hook."""
