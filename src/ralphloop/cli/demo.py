@@ -11,8 +11,6 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ralphloop.cli.demo_screen import Screen
-from ralphloop.cli.demo_stage import NAME, TEMPLATES, Stage, hook_command, set_up
 from ralphloop.cli.output import complain
 from ralphloop.errors import DemoError
 from ralphloop.lab.agent import (
@@ -25,6 +23,8 @@ from ralphloop.lab.agent import (
     ToolUsed,
     TurnBegan,
 )
+from ralphloop.lab.demo_screen import Screen
+from ralphloop.lab.demo_stage import NAME, TEMPLATES, Stage, hook_command, set_up
 from ralphloop.lab.hook_call import HookAnswer
 from ralphloop.lab.step import Pass, Say, Shell, Turn, Write, claim, claim_all
 
