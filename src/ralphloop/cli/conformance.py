@@ -16,8 +16,8 @@ from ralphloop.lab.conformance import hook as hooks
 from ralphloop.lab.conformance import suite, tally
 from ralphloop.lab.conformance.case import Case, find
 from ralphloop.lab.conformance.hook import Hook
-from ralphloop.lab.conformance.orphans import none_left
 from ralphloop.lab.conformance.play import FAILED, SKIPPED, Result
+from ralphloop.lab.conformance.processes import none_left
 
 USAGE = 2
 NO_CASES = (

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from ralphloop.lab.conformance.answer import Answer
 from ralphloop.lab.conformance.case import Expect
 from ralphloop.lab.conformance.judge import Saw, complaints, named
+from ralphloop.lab.conformance.processes import Answer
 from ralphloop.lab.conformance.scene import Seen
 from unit.domain.cases import each
 
