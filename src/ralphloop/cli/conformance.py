@@ -13,7 +13,7 @@ from ralphloop.cli.output import complain, say_json, show_progress, tell
 from ralphloop.domain.model import LAYOUTS
 from ralphloop.errors import CaseError, UserError
 from ralphloop.lab.conformance import hook as hooks
-from ralphloop.lab.conformance import suite, tally
+from ralphloop.lab.conformance import scoreboard, suite
 from ralphloop.lab.conformance.case import Case, find
 from ralphloop.lab.conformance.hook import Hook
 from ralphloop.lab.conformance.play import FAILED, SKIPPED, Result
@@ -76,7 +76,7 @@ def _list(cases: Sequence[Case], args: argparse.Namespace) -> None:
     if args.junit:
         raise UserError("--list plays nothing, so there is nothing for --junit.")
     if args.json:
-        listed = [{key: getattr(each, key) for key in tally.NAMED} for each in cases]
+        listed = [{key: getattr(each, key) for key in scoreboard.NAMED} for each in cases]
         return say_json({"total": len(cases), "cases": listed})
     return tell(*(f"{case.file}: {case.title} ({', '.join(case.stands_for)})" for case in cases))
 
@@ -139,11 +139,11 @@ def _hook(args: argparse.Namespace) -> Hook:
 
 def _show(results: list[Result], args: argparse.Namespace) -> None:
     if args.junit:
-        args.junit.write_bytes(tally.as_junit(results))
+        args.junit.write_bytes(scoreboard.as_junit(results))
     if args.json:
-        say_json(tally.as_json(results))
+        say_json(scoreboard.as_json(results))
         return
-    tell(*tally.as_table(results))
+    tell(*scoreboard.as_table(results))
 
 
 class _Progress:

@@ -12,7 +12,7 @@ from typing import Any
 
 from ralphloop.domain.model import LAYOUTS
 from ralphloop.errors import CaseError
-from ralphloop.lab.conformance import files
+from ralphloop.lab.conformance import regular_file
 from ralphloop.loops.stop_record import REGISTRATION
 
 ANY = "none"  # the layout of a case that needs no list
@@ -147,7 +147,7 @@ def load(path: Path, suite: Path | None = None) -> Case:
     inside = (top / "cases") in path.parents
     file = path.relative_to(top / "cases").as_posix() if inside else path.name
     try:
-        data = _toml(files.read(path, flags=0, most=CASE_MAX).decode())
+        data = _toml(regular_file.read(path, flags=0, most=CASE_MAX).decode())
         return parse(data, file=file, projects=top / "projects")
     except (OSError, ValueError, RecursionError) as error:
         raise CaseError(f"{file}: {error}") from None

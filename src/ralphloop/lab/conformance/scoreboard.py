@@ -10,8 +10,8 @@ from typing import Any
 from xml.etree import ElementTree
 
 from ralphloop.domain.plain import plain
-from ralphloop.lab.conformance.judge import EXIT_CODE
 from ralphloop.lab.conformance.play import FAILED, PASSED, SKIPPED, Result
+from ralphloop.lab.conformance.verdict import EXIT_CODE
 
 KINDS = (PASSED, FAILED, SKIPPED)
 NAMED = ("file", "title", "layout", "stands_for")  # what JSON tells of a case
