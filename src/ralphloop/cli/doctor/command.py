@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from itertools import chain
 
-from ralphloop.cli.consent import ask
+from ralphloop.cli.dialog import ask
 from ralphloop.cli.doctor import coverage, folder, live_proof, program, remains, rivals
 from ralphloop.cli.doctor.finding import FATAL, WARNING, Finding
 from ralphloop.cli.output import say_json, tell
