@@ -8,7 +8,6 @@ import re
 import shlex
 import shutil
 import statistics
-import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from typing import Any
 from ralphloop.agents import claude
 from ralphloop.domain.model import FEATURES
 from ralphloop.errors import DemoError
+from ralphloop.lab import process
 from ralphloop.lab.agent import (
     ClientSetup,
     Event,
@@ -256,21 +256,11 @@ class Stage:
     def run(self, *argv: str) -> str:
         """Run a command as the person would in the project; its output, or DemoError with the reason."""
         env = {"HOME": str(self.home), "PATH": self.path, "LANG": "C.UTF-8", "NO_COLOR": "1"}
-        done = subprocess.run(
-            argv,
-            cwd=self.project,
-            env=env,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            encoding="utf-8",
-            errors="replace",
-            check=False,
-        )
-        if done.returncode != 0:
-            said = " ".join(done.stdout.split()) or "no output"
-            raise DemoError(f"`{shlex.join(argv)}` ended with exit code {done.returncode}: {said}")
-        return done.stdout
+        done = process.run(argv, env, cwd=self.project)
+        if done.code != 0:
+            said = " ".join(done.output.split()) or "no output"
+            raise DemoError(f"`{shlex.join(argv)}` ended with exit code {done.code}: {said}")
+        return done.output
 
     def loop(self) -> dict[str, Any]:
         """The loop as its own file has it."""

@@ -16,7 +16,7 @@ from ralphloop.evidence.mask import MASKED
 from ralphloop.hook.belongings import HOME, ROOT
 from ralphloop.hook.recording import NAMES
 from ralphloop.lab.conformance.case import Case, parse
-from ralphloop.lab.conformance.scene import BYTES
+from ralphloop.lab.conformance.scene import BYTES, in_texts
 from ralphloop.loops.person import require_person
 from ralphloop.loops.place import Place
 from ralphloop.loops.result import Result
@@ -114,13 +114,12 @@ def named_sessions(record: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _renamed(value: Any, named: Mapping[str, str]) -> Any:
-    if isinstance(value, str):
+    def rename(text: str) -> str:
         for session, mark in named.items():
-            value = value.replace(session, mark)
-        return value
-    if isinstance(value, Mapping):
-        return {_renamed(key, named): _renamed(item, named) for key, item in value.items()}
-    return [_renamed(item, named) for item in value] if isinstance(value, list) else value
+            text = text.replace(session, mark)
+        return text
+
+    return in_texts(rename, value)
 
 
 def answered(record: Mapping[str, Any]) -> Said:

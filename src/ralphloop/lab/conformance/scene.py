@@ -11,7 +11,7 @@ import shutil
 import stat
 import subprocess
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
 from itertools import pairwise
@@ -103,12 +103,8 @@ class Scene:
         return blanked
 
     def fill_all(self, value: Any) -> Any:
-        """The same for every text in a value, keys too."""
-        if isinstance(value, str):
-            return self.fill(value)
-        if isinstance(value, Mapping):
-            return {self.fill(key): self.fill_all(item) for key, item in value.items()}
-        return [self.fill_all(item) for item in value] if isinstance(value, (list, tuple)) else value
+        """`fill` for every text in a value."""
+        return in_texts(self.fill, value)
 
     def path(self, text: str) -> Path:
         """A path of a case: below the project, or below the home where it begins with that."""
@@ -248,6 +244,15 @@ class Scene:
             now = datetime.now(timezone.utc) - timedelta(seconds=self.shift_s)
             line = json.dumps({"timestamp": _iso(now), **line})
         self._append(session.log.path, self.data(str(line)) + b"\n")
+
+
+def in_texts(change: Callable[[str], str], value: Any) -> Any:
+    """The value with every text in it changed, keys too."""
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, Mapping):
+        return {change(key): in_texts(change, item) for key, item in value.items()}
+    return [in_texts(change, item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
 def _in_project(path: str) -> str:
