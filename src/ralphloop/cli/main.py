@@ -32,7 +32,7 @@ HEADINGS = {
         "run": ("ralphloop.cli.run", "drive a loop through fresh sessions, and watch it"),
         "start": ("ralphloop.cli.start", "begin a loop over a task list, for a session of yours"),
         "demo": ("ralphloop.cli.demo", "watch a scripted agent work through three tasks"),
-        "doctor": ("ralphloop.cli.doctor.command", "find out whether a loop would run here, and prove it"),
+        "doctor": ("ralphloop.cli.doctor", "find out whether a loop would run here, and prove it"),
     },
     "look": {
         "status": ("ralphloop.cli.status", "show the loops here and what is next"),

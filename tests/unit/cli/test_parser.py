@@ -40,7 +40,7 @@ def test_examples_parse(command: str) -> None:
 def test_every_module_of_a_command_is_in_the_table() -> None:
     folder = Path(main.__file__).parent
     modules = {
-        ".".join(("ralphloop.cli", *file.relative_to(folder).with_suffix("").parts))
+        ".".join(("ralphloop.cli", *file.relative_to(folder).with_suffix("").parts)).removesuffix(".__init__")
         for file in folder.rglob("*.py")
         if "\ndef configure(" in file.read_text(encoding="utf-8")
     }
