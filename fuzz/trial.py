@@ -8,7 +8,7 @@ import sys
 from typing import Any
 
 from fuzz.ground import Ground, Tree
-from ralphloop.lab.conformance.judge import REASON_MAX
+from ralphloop.lab.conformance.verdict import REASON_MAX
 
 
 def answer(said: str) -> dict[str, Any]:

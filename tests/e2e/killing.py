@@ -20,7 +20,7 @@ from e2e.looping import bash
 from e2e.running import Running, list_of, task_in
 from fakes.effort import SOAK
 from fakes.patience import eventually
-from ralphloop.lab.messages_api import ModelRequest
+from ralphloop.lab.model_server import ModelRequest
 from ralphloop.lab.reply import Reply, text
 
 RUN, SUPERVISOR, GUARDIAN, CLIENT = "run", "supervisor", "guardian", "client"

@@ -11,8 +11,7 @@ from typing import Any
 
 from e2e.client import PrintRun, run_print
 from e2e.looping import Outside, plugin
-from ralphloop.lab.messages_api import ModelRequest
-from ralphloop.lab.model_server import ModelServer
+from ralphloop.lab.model_server import ModelRequest, ModelServer
 from ralphloop.lab.reply import Reply
 
 LIST = ".ralph/loops/demo/feature_list.json"

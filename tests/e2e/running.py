@@ -18,8 +18,7 @@ from e2e.client import ClientHome
 from e2e.looping import Outside
 from fakes import warm
 from fakes.patience import eventually as eventually
-from ralphloop.lab.messages_api import ModelRequest
-from ralphloop.lab.model_server import ModelServer
+from ralphloop.lab.model_server import ModelRequest, ModelServer
 from ralphloop.lab.reply import Reply, text
 
 LOOP = ".ralph/loops/demo/"

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 
 from e2e.client import ClientHome, Conversation, PrintRun
 from e2e.looping import Outside, plugin
-from ralphloop.lab.messages_api import ModelRequest
-from ralphloop.lab.model_server import ModelServer
+from ralphloop.lab.model_server import ModelRequest, ModelServer
 from ralphloop.lab.reply import Reply, text
 
 if TYPE_CHECKING:

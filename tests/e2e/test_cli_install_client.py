@@ -18,8 +18,7 @@ from e2e.client import ClientHome, run_print
 from e2e.conftest import ProjectFactory
 from e2e.looping import Outside, bash, feature_turns, features
 from ralphloop.engine import denial
-from ralphloop.lab.messages_api import ModelRequest
-from ralphloop.lab.model_server import ModelServer
+from ralphloop.lab.model_server import ModelRequest, ModelServer
 from ralphloop.lab.reply import Reply, text
 
 pytestmark = pytest.mark.client

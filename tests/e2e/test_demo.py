@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 
 import ralphloop
-from ralphloop.cli.demo_screen import Screen
+from ralphloop.lab.demo_screen import Screen
 from ralphloop.lab.hook_call import ALLOW, HookAnswer, HookOutput
 
 pytestmark = pytest.mark.slow

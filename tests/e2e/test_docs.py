@@ -20,7 +20,7 @@ from e2e.looping import bash
 from e2e.running import running, task_in
 from ralphloop.cli.main import COMMANDS
 from ralphloop.domain.model import OUTCOMES
-from ralphloop.lab.messages_api import ModelRequest
+from ralphloop.lab.model_server import ModelRequest
 from ralphloop.lab.reply import Reply, text
 
 PAGES = [

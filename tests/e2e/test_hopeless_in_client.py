@@ -10,7 +10,7 @@ from e2e.looping import Outside, bash
 from e2e.proving import Bench, checked, claim, feature
 from e2e.running import list_of, running, task_in
 from e2e.test_run_bad_clients import put_in_place_of_the_client
-from ralphloop.lab.messages_api import ModelRequest
+from ralphloop.lab.model_server import ModelRequest
 from ralphloop.lab.reply import Reply, text
 
 pytestmark = [pytest.mark.client, pytest.mark.timeout(180)]

@@ -27,8 +27,7 @@ from e2e.looping import (
 )
 from e2e.terminal import Terminal
 from fakes.effort import rounds
-from ralphloop.lab.messages_api import ModelRequest
-from ralphloop.lab.model_server import ModelServer
+from ralphloop.lab.model_server import ModelRequest, ModelServer
 from ralphloop.lab.reply import Reply, call, fail, text
 
 pytestmark = [pytest.mark.client, pytest.mark.timeout(240)]

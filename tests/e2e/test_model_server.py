@@ -18,8 +18,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from ralphloop.errors import ScriptError
-from ralphloop.lab.messages_api import ModelRequest
-from ralphloop.lab.model_server import ModelServer
+from ralphloop.lab.model_server import ModelRequest, ModelServer
 from ralphloop.lab.reply import Reply, call, fail, load_script, text
 
 TOOLS = [{"name": "Bash", "input_schema": {"type": "object"}}]

@@ -10,7 +10,7 @@ from e2e.client import ClientHome
 from e2e.conftest import ProjectFactory
 from e2e.looping import bash
 from e2e.running import LOOP, list_of, running, task_in
-from ralphloop.lab.messages_api import ModelRequest
+from ralphloop.lab.model_server import ModelRequest
 from ralphloop.lab.reply import Reply, text
 
 pytestmark = [pytest.mark.client, pytest.mark.timeout(180)]

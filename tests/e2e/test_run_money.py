@@ -15,7 +15,7 @@ from e2e.looping import bash
 from e2e.running import Running, list_of, running
 from fakes.effort import SOAK, rounds
 from fakes.patience import eventually
-from ralphloop.lab.messages_api import ModelRequest
+from ralphloop.lab.model_server import ModelRequest
 from ralphloop.lab.reply import Reply, call, text
 
 pytestmark = [pytest.mark.client, pytest.mark.timeout(1200 if SOAK else 300)]

@@ -19,8 +19,7 @@ from e2e.proving import Bench
 from e2e.talking import Talk
 from e2e.terminal import Terminal
 from ralphloop.evidence.approval import digest
-from ralphloop.lab.messages_api import ModelRequest
-from ralphloop.lab.model_server import ModelServer
+from ralphloop.lab.model_server import ModelRequest, ModelServer
 from ralphloop.lab.reply import Reply, call, text
 
 pytestmark = pytest.mark.client

@@ -22,8 +22,7 @@ from e2e.terminal import Terminal
 from fakes.effort import rounds
 from fakes.patience import eventually
 from ralphloop.agents import claude
-from ralphloop.lab.messages_api import ModelRequest
-from ralphloop.lab.model_server import ModelServer
+from ralphloop.lab.model_server import ModelRequest, ModelServer
 from ralphloop.lab.reply import Reply, fail, text
 
 pytestmark = [pytest.mark.client, pytest.mark.timeout(300)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from ralphloop import loops
-from ralphloop.cli.consent import ask, can_ask
+from ralphloop.cli.dialog import ask, can_ask
 from ralphloop.cli.output import say, show, tell
 from ralphloop.loops.consent import TERMINAL, YES, Change
 from ralphloop.loops.person import require_person

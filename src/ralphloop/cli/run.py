@@ -10,7 +10,7 @@ from typing import TextIO
 
 from ralphloop import config, loops
 from ralphloop.cli import allowance
-from ralphloop.cli.consent import consented
+from ralphloop.cli.dialog import consented
 from ralphloop.cli.output import complain, show, tell
 from ralphloop.loops import drive, exit_code
 from ralphloop.loops.crew import LOG

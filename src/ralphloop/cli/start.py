@@ -10,7 +10,7 @@ from typing import NoReturn
 
 from ralphloop import loops
 from ralphloop.cli import allowance
-from ralphloop.cli.consent import consented
+from ralphloop.cli.dialog import consented
 from ralphloop.cli.output import say, show
 from ralphloop.config import CONTINUATIONS
 from ralphloop.errors import UserError

@@ -1,1 +1,1 @@
-"""Stand-ins for agents and models that tests, ours and other people's, can script."""
+"""The laboratory: public cases, recorded stops, scripted agents and models, a disk that fails, the demo."""

@@ -16,7 +16,9 @@ class Ended(NamedTuple):
     output: str
 
 
-def run(words: Sequence[str], env: Mapping[str, str], *, timeout_s: float, cwd: Path | None = None) -> Ended:
+def run(
+    words: Sequence[str], env: Mapping[str, str], *, timeout_s: float | None = None, cwd: Path | None = None
+) -> Ended:
     """Its exit code, and what it said on both streams."""
     process = subprocess.Popen(
         words,

@@ -5,19 +5,18 @@ from __future__ import annotations
 import base64
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ralphloop.domain.model import PLUGINS
-from ralphloop.domain.plain import plain
+from ralphloop.domain.plain import TURNS, plain
 from ralphloop.errors import CaseError, UserError
 from ralphloop.evidence.mask import MASKED
 from ralphloop.hook.belongings import HOME, ROOT
 from ralphloop.hook.recording import NAMES
-from ralphloop.lab import toml_text
 from ralphloop.lab.conformance.case import Case, parse
-from ralphloop.lab.conformance.scene import BYTES
+from ralphloop.lab.conformance.scene import BYTES, in_texts
 from ralphloop.loops.person import require_person
 from ralphloop.loops.place import Place
 from ralphloop.loops.result import Result
@@ -30,6 +29,8 @@ USUAL = (
     "session_id", "transcript_path", "cwd", "prompt_id", "permission_mode", "hook_event_name", "effort",
     "background_tasks", "session_crons", "stop_hook_active", "last_assistant_message",
 )  # fmt: skip
+_CONTROL = re.compile(rf"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029{TURNS}]")
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
 _OWNED = re.compile(r"/@ralph/owned/(?P<session>[^/%]+)\.json$")
 
 
@@ -113,13 +114,12 @@ def named_sessions(record: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _renamed(value: Any, named: Mapping[str, str]) -> Any:
-    if isinstance(value, str):
+    def rename(text: str) -> str:
         for session, mark in named.items():
-            value = value.replace(session, mark)
-        return value
-    if isinstance(value, Mapping):
-        return {_renamed(key, named): _renamed(item, named) for key, item in value.items()}
-    return [_renamed(item, named) for item in value] if isinstance(value, list) else value
+            text = text.replace(session, mark)
+        return text
+
+    return in_texts(rename, value)
 
 
 def answered(record: Mapping[str, Any]) -> Said:
@@ -224,10 +224,61 @@ def text_of(case: Mapping[str, Any], record: Mapping[str, Any]) -> str:
             "# The loop had seen its task file as it was. In a case every file is new, which is progress.\n"
         )
     tables = ("files", "home", "step")
-    parts += [toml_text.row(key, value) for key, value in case.items() if key not in tables]
+    parts += [_row(key, value) for key, value in case.items() if key not in tables]
     for table in ("files", "home"):
-        rows = [f"{toml_text.bare(path)} = {toml_text.long(text)}\n" for path, text in case[table].items()]
+        rows = [f"{_bare(path)} = {_long(text)}\n" for path, text in case[table].items()]
         parts.append(f"\n[{table}]\n" + "".join(rows))
     for step in case["step"]:
-        parts.append("\n[[step]]\n" + toml_text.table(step, "step"))
+        parts.append("\n[[step]]\n" + _table(step, "step"))
     return "".join(parts)
+
+
+def _table(values: Mapping[str, Any], name: str) -> str:
+    """As TOML: the members of a table of this name, those that are tables themselves at the end."""
+    below = {key: found for key, found in values.items() if isinstance(found, Mapping)}
+    parts = [_row(key, found) for key, found in values.items() if key not in below]
+    for key, found in below.items():
+        parts.append(f"\n[{name}.{_bare(key)}]\n")
+        parts += [_row(each, item) for each, item in found.items()]
+    return "".join(parts)
+
+
+def _row(key: str, found: Any) -> str:
+    return f"{_bare(key)} = {_value(found)}\n"
+
+
+def _bare(key: str) -> str:
+    """A key, in quotes where it needs them."""
+    return key if _BARE.fullmatch(key) else _quoted(key)
+
+
+def _value(found: Any) -> str:
+    """On one line; TOML knows no null, so members that are null are left out."""
+    if isinstance(found, bool):
+        return "true" if found else "false"
+    if isinstance(found, str):
+        return _quoted(found)
+    if isinstance(found, Mapping):
+        members = [f"{_bare(key)} = {_value(item)}" for key, item in found.items() if item is not None]
+        return "{ " + ", ".join(members) + " }" if members else "{}"
+    if isinstance(found, Sequence):
+        return "[" + ", ".join(_value(item) for item in found if item is not None) + "]"
+    return repr(found)
+
+
+def _long(text: str) -> str:
+    """A text over its own lines, as it is where TOML allows that."""
+    if "\n" not in text.rstrip("\n") and '"' not in text:
+        return _quoted(text)
+    if "'''" not in text and not text.endswith("'") and not _CONTROL.search(text):
+        return f"'''\n{text}'''"
+    return '"""\n' + _escaped(text) + '"""'
+
+
+def _quoted(text: str) -> str:
+    return '"' + _escaped(text).replace("\n", "\\n") + '"'
+
+
+def _escaped(text: str) -> str:
+    known = text.encode("utf-8", "replace").decode().replace("\\", "\\\\").replace('"', '\\"')
+    return _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", known)

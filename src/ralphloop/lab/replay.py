@@ -21,7 +21,7 @@ from ralphloop.evidence.checker import Verdict
 from ralphloop.evidence.origin import Origin
 from ralphloop.evidence.prove import Prover
 from ralphloop.hook import wire
-from ralphloop.lab.conformance.scene import Scene, since
+from ralphloop.lab.conformance.scene import Scene, in_texts, since
 from ralphloop.lab.recorded_case import answered, named_sessions, parse_case
 from ralphloop.lab.scratch import scratch_folder
 from ralphloop.loops.explanation import ALLOW, GO_ON, Account, consider, facts_of, lines_of
@@ -44,7 +44,7 @@ def explain(place: Place, which: str) -> Result:
     account = Account(stop_with(record["checks"]))
     with staged(record) as stage:
         consider(stage.data, stage.place, account, call=stage.call)
-        told = blanked(facts_of(account), stage.scene)
+        told = in_texts(stage.scene.blank, facts_of(account))
         now, then = (
             steady(said, stage.scene, record["command"])
             for said in (Said.of(account.answer), answered(record))
@@ -220,12 +220,3 @@ def steady(said: Said, scene: Scene, command: str) -> Said:
         return re.sub(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?Z?)?", "(time)", text).strip()
 
     return Said(*(without(value) for value in said))
-
-
-def blanked(value: Any, scene: Scene) -> Any:
-    """Every text of a value with marks for the paths and sessions of the scratch folder."""
-    if isinstance(value, str):
-        return scene.blank(value)
-    if isinstance(value, dict):
-        return {key: blanked(item, scene) for key, item in value.items()}
-    return [blanked(item, scene) for item in value] if isinstance(value, list) else value

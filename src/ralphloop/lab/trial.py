@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shlex
@@ -10,14 +11,13 @@ import signal
 import subprocess
 import time
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from ralphloop.domain.model import COMPLETE, FEATURES, SPECUM
 from ralphloop.engine.find import locate
-from ralphloop.lab.leash import leash
 from ralphloop.lab.model_server import ModelServer
 from ralphloop.lab.reply import Reply, call, text
 from ralphloop.lab.scratch import client_env, interrupts_held, remove_old, scratch_folder, trust
@@ -32,6 +32,8 @@ PROMPT = "Work through the task list.\n"
 FEATURE_FOLDER = ".ralph/loops/trial/"
 SPECUM_FOLDER = "specs/trial/"
 SPECKIT_FOLDER = ".specify/specs/001-trial/"
+# A line means that all is well; the end of the pipe without one means that nobody is left to end the group.
+LEASH = 'read -r _ || { kill -s TERM -- "-$1"; sleep "$2"; kill -s KILL -- "-$1"; }'
 COUNTERS = {"phase": "execution", "taskIndex": 0, "totalTasks": 2, "globalIteration": 1}
 
 
@@ -162,7 +164,7 @@ def _run(
         except OSError as error:
             errors.write(str(error).encode())
             return None
-        with leash(process.pid, grace_s=GRACE_S):
+        with _leash(process.pid):
             try:
                 process.communicate(PROMPT.encode(), timeout=deadline_s)
             except subprocess.TimeoutExpired:
@@ -170,6 +172,22 @@ def _run(
             finally:
                 _end(process)
     return process.returncode
+
+
+@contextlib.contextmanager
+def _leash(group: int) -> Iterator[None]:
+    """While this holds, the group ends with us, however we go; afterwards it is left to itself."""
+    watcher = subprocess.Popen(
+        ["/bin/sh", "-c", LEASH, "sh", str(group), format(GRACE_S, ".0f")],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    try:
+        yield
+    finally:
+        watcher.communicate(b"\n")
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ralphloop.cli.health import loops
+from ralphloop.cli.doctor import remains
 from ralphloop.store import files
 from ralphloop.store.lock import Lock
 
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux tell
 
 @pytest.fixture
 def lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(loops, "WAIT_S", 0.0)
+    monkeypatch.setattr(remains, "WAIT_S", 0.0)
     return tmp_path / "lock"
 
 
@@ -31,7 +31,7 @@ def test_one_process_that_holds_it_twice_keeps_it(lock: Path, monkeypatch: pytes
     with Lock(str(lock)):
         told = holders(lock, 41, 42, 42)
         monkeypatch.setattr(files, "read_quietly", lambda _: next(told))
-        assert loops.held(str(lock)) == (True, 42)
+        assert remains.held(str(lock)) == (True, 42)
 
 
 def test_many_that_hold_it_in_turn_do_not_keep_it(lock: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -47,21 +47,21 @@ def test_many_that_hold_it_in_turn_do_not_keep_it(lock: Path, monkeypatch: pytes
 
     holding.__enter__()
     monkeypatch.setattr(files, "read_quietly", next_one)
-    assert loops.held(str(lock)) == (False, None)
+    assert remains.held(str(lock)) == (False, None)
 
 
 def test_nor_do_they_if_it_never_comes_free(lock: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with Lock(str(lock)):
-        told = holders(lock, *range(41, 41 + loops.LOOKS))
+        told = holders(lock, *range(41, 41 + remains.LOOKS))
         monkeypatch.setattr(files, "read_quietly", lambda _: next(told))
-        assert loops.held(str(lock)) == (False, None)
+        assert remains.held(str(lock)) == (False, None)
 
 
 def test_where_the_system_names_nobody_one_look_must_do(lock: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with Lock(str(lock)):
         monkeypatch.setattr(files, "read_quietly", lambda _: None)
-        assert loops.held(str(lock)) == (True, None)
+        assert remains.held(str(lock)) == (True, None)
 
 
 def test_a_free_one_is_held_by_nobody(lock: Path) -> None:
-    assert loops.held(str(lock)) == (False, None)
+    assert remains.held(str(lock)) == (False, None)

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from ralphloop.cli import main
-from ralphloop.cli.usage import Parser
+from ralphloop.cli.misuse import Parser
 from ralphloop.errors import BusyError
 from unit.domain.cases import each
 
@@ -40,8 +40,8 @@ def test_examples_parse(command: str) -> None:
 def test_every_module_of_a_command_is_in_the_table() -> None:
     folder = Path(main.__file__).parent
     modules = {
-        f"ralphloop.cli.{file.stem}"
-        for file in folder.glob("*.py")
+        ".".join(("ralphloop.cli", *file.relative_to(folder).with_suffix("").parts)).removesuffix(".__init__")
+        for file in folder.rglob("*.py")
         if "\ndef configure(" in file.read_text(encoding="utf-8")
     }
     assert modules == {module for module, _ in main.COMMANDS.values()}

@@ -5,15 +5,14 @@ from __future__ import annotations
 import fnmatch
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from ralphloop.domain.model import LAYOUTS
 from ralphloop.errors import CaseError
-from ralphloop.lab.conformance import files
-from ralphloop.lab.conformance.reading import json_value, list_of, map_of, must_be, read_table
+from ralphloop.lab.conformance import regular_file
 from ralphloop.loops.stop_record import REGISTRATION
 
 ANY = "none"  # the layout of a case that needs no list
@@ -148,7 +147,7 @@ def load(path: Path, suite: Path | None = None) -> Case:
     inside = (top / "cases") in path.parents
     file = path.relative_to(top / "cases").as_posix() if inside else path.name
     try:
-        data = _toml(files.read(path, flags=0, most=CASE_MAX).decode())
+        data = _toml(regular_file.read(path, flags=0, most=CASE_MAX).decode())
         return parse(data, file=file, projects=top / "projects")
     except (OSError, ValueError, RecursionError) as error:
         raise CaseError(f"{file}: {error}") from None
@@ -175,7 +174,7 @@ def parse(data: Mapping[str, Any], *, file: str, projects: Path = Path()) -> Cas
     if not isinstance(raw_steps, list) or not raw_steps:
         raise CaseError(f"{file}: it has no [[step]]")
     steps = tuple(_step(raw, f"{file}: step {number}") for number, raw in enumerate(raw_steps, 1))
-    values = read_table(known, _CASE, file)
+    values = _read_table(known, _CASE, file)
     for key in ("title", "stands_for", "layout"):
         if not values.get(key):
             raise CaseError(f"{file}: `{key}` is missing")
@@ -207,8 +206,8 @@ def _is_below(folder: Path, top: Path) -> bool:
 def _step(raw: Any, where: str) -> Step:
     if not isinstance(raw, dict):
         raise CaseError(f"{where}: it is not a table")
-    values = read_table(raw, _STEP, where)
-    expect = Expect(**read_table(values.pop("expect", {}), _EXPECT, f"{where}: expect"))
+    values = _read_table(raw, _STEP, where)
+    expect = Expect(**_read_table(values.pop("expect", {}), _EXPECT, f"{where}: expect"))
     step = Step(expect=expect, **values)
     _check_kind(raw.get("expect", {}), where, is_run=bool(step.run))
     if not re.fullmatch(r"[A-Z]", step.session):
@@ -237,40 +236,85 @@ def _check_kind(expect: Mapping[str, Any], where: str, *, is_run: bool) -> None:
         raise CaseError(f"{where}: `{vain[0]}` is not for a step {'with' if is_run else 'without'} `run`")
 
 
-def _owner(value: Any) -> Any:
-    return value if isinstance(value, str) else map_of(must_be(str))(value)
+_Reader = Callable[[Any], Any]  # the value as the case keeps it; TypeError for another kind
 
 
-def _call(value: Any) -> Any:
-    must_be(str)(must_be(dict)(json_value(value)).get("name"))
-    must_be(dict)(value.get("input", {}))
+def _read_table(
+    data: Mapping[str, Any], readers: Mapping[str, tuple[str, _Reader]], where: str
+) -> dict[str, Any]:
+    found = {}
+    for key, value in data.items():
+        if key not in readers:
+            raise CaseError(f"{where}: unknown key `{key}`")
+        wanted, read = readers[key]
+        try:
+            found[key] = read(value)
+        except (TypeError, ValueError):
+            raise CaseError(f"{where}: `{key}` is not {wanted}") from None
+    return found
+
+
+def _must_be(kind: type) -> _Reader:
+    def read(value: Any) -> Any:
+        if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+            raise TypeError
+        return value
+
+    return read
+
+
+def _list_of(read: _Reader) -> _Reader:
+    return lambda value: tuple(read(item) for item in _must_be(list)(value))
+
+
+def _map_of(read: _Reader) -> _Reader:
+    return lambda value: {key: read(item) for key, item in _must_be(dict)(value).items()}
+
+
+def _json_value(value: Any) -> Any:
+    """What JSON can say; the dates and times of TOML it cannot."""
+    if isinstance(value, (dict, list)):
+        for item in value.values() if isinstance(value, dict) else value:
+            _json_value(item)
+    elif not isinstance(value, (str, int, float)):
+        raise TypeError
     return value
 
 
-_TEXT = ("a text", must_be(str))
-_FILES = ("a table of texts", map_of(lambda value: must_be(str)(value).removeprefix("\n")))
-_TEXTS = ("a list of texts", list_of(must_be(str)))
-_NUMBER = ("a number", must_be(int))
-_TABLE = ("a table", must_be(dict))
-_JSON_TABLE = ("a table of what JSON can say", lambda value: must_be(dict)(json_value(value)))
-_TEXT_TABLE = ("a table of texts", map_of(must_be(str)))
-_TEXTS_TABLE = ("a table of lists of texts", map_of(list_of(must_be(str))))
+def _owner(value: Any) -> Any:
+    return value if isinstance(value, str) else _map_of(_must_be(str))(value)
+
+
+def _call(value: Any) -> Any:
+    _must_be(str)(_must_be(dict)(_json_value(value)).get("name"))
+    _must_be(dict)(value.get("input", {}))
+    return value
+
+
+_TEXT = ("a text", _must_be(str))
+_FILES = ("a table of texts", _map_of(lambda value: _must_be(str)(value).removeprefix("\n")))
+_TEXTS = ("a list of texts", _list_of(_must_be(str)))
+_NUMBER = ("a number", _must_be(int))
+_TABLE = ("a table", _must_be(dict))
+_JSON_TABLE = ("a table of what JSON can say", lambda value: _must_be(dict)(_json_value(value)))
+_TEXT_TABLE = ("a table of texts", _map_of(_must_be(str)))
+_TEXTS_TABLE = ("a table of lists of texts", _map_of(_list_of(_must_be(str))))
 
 _CASE = {
     "title": _TEXT, "stands_for": _TEXTS, "layout": _TEXT, "needs": _TEXTS, "project": _TEXT,
-    "files": _FILES, "home": _FILES, "links": _TEXT_TABLE, "git": ("true or false", must_be(bool)),
+    "files": _FILES, "home": _FILES, "links": _TEXT_TABLE, "git": ("true or false", _must_be(bool)),
     "recorded_at": _TEXT, "owner": ("a session, or a table of sessions with their lists", _owner),
 }  # fmt: skip
 _STEP = {
     "session": _TEXT, "writes": _FILES, "replaces": _TEXTS_TABLE, "removes": _TEXTS, "says": _TEXT,
-    "calls": ("a list of tables with a `name` and an `input`", list_of(_call)),
-    "transcript": ("a list of what JSON can say", list_of(json_value)), "event": _TEXT,
+    "calls": ("a list of tables with a `name` and an `input`", _list_of(_call)),
+    "transcript": ("a list of what JSON can say", _list_of(_json_value)), "event": _TEXT,
     "payload": _JSON_TABLE, "without": _TEXTS, "stdin": _TEXT, "prompt": _TEXT, "cwd": _TEXT,
     "env": _TEXT_TABLE, "registration": _TEXT, "times": _NUMBER, "at_once": _NUMBER, "run": _TEXTS,
     "by": _TEXT, "expect": _TABLE,
 }  # fmt: skip
 _EXPECT = {
-    "answer": _TEXT, "answers": ("a table of numbers", map_of(must_be(int))), "said": _JSON_TABLE,
+    "answer": _TEXT, "answers": ("a table of numbers", _map_of(_must_be(int))), "said": _JSON_TABLE,
     "reason_has": _TEXTS, "reason_lacks": _TEXTS, "message_has": _TEXTS, "message_lacks": _TEXTS,
     "context_has": _TEXTS, "stderr_has": _TEXTS, "unchanged": _TEXTS, "has": _TEXTS_TABLE,
     "lacks": _TEXTS_TABLE, "equals": _FILES, "json": _JSON_TABLE, "absent": _TEXTS, "present": _TEXTS,

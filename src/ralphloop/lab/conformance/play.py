@@ -14,12 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from ralphloop.errors import SceneError
-from ralphloop.lab.conformance.answer import Answer
 from ralphloop.lab.conformance.case import Case, Expect, Step
 from ralphloop.lab.conformance.hook import Hook
-from ralphloop.lab.conformance.judge import Saw, complaints
-from ralphloop.lab.conformance.processes import Processes
+from ralphloop.lab.conformance.processes import Answer, Processes
 from ralphloop.lab.conformance.scene import Scene, Session, since
+from ralphloop.lab.conformance.verdict import Saw, complaints
 
 PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
 FILES = ("unchanged", "absent", "present", "has", "lacks", "equals", "json")  # keys or lists of paths

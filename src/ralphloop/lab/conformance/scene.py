@@ -11,7 +11,7 @@ import shutil
 import stat
 import subprocess
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
 from itertools import pairwise
@@ -22,7 +22,7 @@ from ralphloop.domain.model import FEATURES, LAYOUTS, SPECKIT, SPECUM
 from ralphloop.engine.find import locate
 from ralphloop.errors import SceneError
 from ralphloop.hook.belongings import HOME, LOGS, ROOT
-from ralphloop.lab.conformance import files
+from ralphloop.lab.conformance import regular_file
 from ralphloop.lab.conformance.case import ANY, Case
 from ralphloop.lab.session_log import SessionLog
 from ralphloop.tasklists.registry import own_file
@@ -103,12 +103,8 @@ class Scene:
         return blanked
 
     def fill_all(self, value: Any) -> Any:
-        """The same for every text in a value, keys too."""
-        if isinstance(value, str):
-            return self.fill(value)
-        if isinstance(value, Mapping):
-            return {self.fill(key): self.fill_all(item) for key, item in value.items()}
-        return [self.fill_all(item) for item in value] if isinstance(value, (list, tuple)) else value
+        """`fill` for every text in a value."""
+        return in_texts(self.fill, value)
 
     def path(self, text: str) -> Path:
         """A path of a case: below the project, or below the home where it begins with that."""
@@ -131,7 +127,7 @@ class Scene:
     def _append(self, path: Path, data: bytes) -> None:
         place = self.inside(str(path))
         place.parent.mkdir(parents=True, exist_ok=True)
-        files.append(place, data)
+        regular_file.append(place, data)
 
     def name(self, text: str) -> str:
         """A path or glob of a case by the name that `look` has for it."""
@@ -176,7 +172,7 @@ class Scene:
         for path, text in texts.items():
             place = self.inside(path)
             place.parent.mkdir(parents=True, exist_ok=True)
-            files.write(place, self.data(text))
+            regular_file.write(place, self.data(text))
 
     def data(self, text: str) -> bytes:
         """What a text of a case stands for, as bytes; other bytes than UTF-8 are given as base64."""
@@ -193,10 +189,10 @@ class Scene:
 
     def replace(self, path: str, old: str, new: str) -> None:
         place = self.inside(path)
-        before, old = files.read(place).decode(), self.fill(old)
+        before, old = regular_file.read(place).decode(), self.fill(old)
         if old not in before:
             raise SceneError(f"{path} does not have the text to replace: {old!r}")
-        files.write(place, before.replace(old, self.fill(new)).encode())
+        regular_file.write(place, before.replace(old, self.fill(new)).encode())
 
     def remove(self, path: str) -> None:
         place = self.inside(path, itself=True)
@@ -230,7 +226,8 @@ class Scene:
     def _text(self, path: Path) -> str | None:
         """Of a regular file of the scene."""
         real = Path(os.path.realpath(path))
-        return files.read(real).decode("utf-8", "replace") if self._holds(real) and real.is_file() else None
+        is_there = self._holds(real) and real.is_file()
+        return regular_file.read(real).decode("utf-8", "replace") if is_there else None
 
     def lists(self, layout: str, env: Mapping[str, str]) -> list[Path]:
         """The task lists of the project, the one that its pointer names first."""
@@ -247,6 +244,15 @@ class Scene:
             now = datetime.now(timezone.utc) - timedelta(seconds=self.shift_s)
             line = json.dumps({"timestamp": _iso(now), **line})
         self._append(session.log.path, self.data(str(line)) + b"\n")
+
+
+def in_texts(change: Callable[[str], str], value: Any) -> Any:
+    """The value with every text in it changed, keys too."""
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, Mapping):
+        return {change(key): in_texts(change, item) for key, item in value.items()}
+    return [in_texts(change, item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
 def _in_project(path: str) -> str:
@@ -271,7 +277,7 @@ def _seen(path: Path) -> Seen:
         return Seen("other", found.st_mode, 0, b"")
     if found.st_size > LARGE:
         return Seen("large file", found.st_mode, found.st_mtime_ns, str(found.st_size).encode())
-    data = files.read(path) if os.access(path, os.R_OK) else b""
+    data = regular_file.read(path) if os.access(path, os.R_OK) else b""
     return Seen("file", found.st_mode, found.st_mtime_ns, data)
 
 

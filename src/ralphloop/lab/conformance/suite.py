@@ -1,21 +1,27 @@
-"""The whole suite: where its cases are, and playing them side by side."""
+"""The whole suite: where its cases are, which hook is asked, and playing them side by side."""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import shlex
 import shutil
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from pathlib import Path
 
-from ralphloop.lab.conformance.case import Case
-from ralphloop.lab.conformance.hook import PACKAGE, Hook
+from ralphloop.errors import CaseError, UserError
+from ralphloop.lab.conformance.case import Case, find
+from ralphloop.lab.conformance.hook import PACKAGE, Hook, foreign, own
 from ralphloop.lab.conformance.play import FAILED, Result, play
 from ralphloop.lab.conformance.processes import Processes
 from ralphloop.lab.scratch import remove_old, scratch_folder
 
 PREFIX = "ralphloop-conformance-"
+NO_CASES = (
+    "the cases are not part of this installation; get the folder `conformance` of the repository and name it "
+    "with --cases DIR"
+)
 
 
 def folder() -> Path | None:
@@ -26,11 +32,57 @@ def folder() -> Path | None:
     return None
 
 
+def chosen(named: Path | None, only: Sequence[str]) -> list[Case]:
+    """The cases in this folder, or of our own suite, that one of the globs names; all where there is none."""
+    cases = _found(named, only)
+    if not cases:
+        told = "has such a name; --list shows them," if only else "is there;"
+        raise UserError(f"no case in {_folder(named) / 'cases'} {told} --cases DIR takes others.")
+    return cases
+
+
+def _found(named: Path | None, only: Sequence[str] = ()) -> list[Case]:
+    try:
+        return find(_folder(named), only)
+    except CaseError as error:
+        raise UserError(f"{error}.") from None
+
+
+def _folder(named: Path | None) -> Path:
+    found = named or folder()
+    if found is None:
+        raise UserError(NO_CASES + ".")
+    return found.resolve()
+
+
+def hook_for(
+    command: str | None, *, layouts: Sequence[str], events: str, tool: str, cases: Path | None
+) -> Hook:
+    """The hook of this command line, or ours; it may serve those events only that a case of the suite has."""
+    layouts, path = tuple(dict.fromkeys(layouts)), os.environ.get("PATH", os.defpath)
+    if command is None:
+        if events or tool:
+            raise UserError("--events and --tool tell of another hook; name it with --hook CMD.")
+        return own(layouts=layouts, path=path)
+    if not command.strip():
+        raise UserError("--hook is empty; it takes the hook's command line.")
+    served = [event.strip() for event in events.split(",") if event.strip()]
+    known = {event for case in _found(cases) for event in case.events} if served else set()
+    for event in served:
+        if event not in known:
+            raise UserError(f"no case here has the event {event!r}; there are {', '.join(sorted(known))}.")
+    try:
+        words = shlex.split(tool)
+    except ValueError as error:
+        raise UserError(f"--tool is no command line: {error}.") from None
+    return foreign(command, layouts=layouts, events=served, tool=words, path=path)
+
+
 def play_all(
     cases: Sequence[Case],
     hook: Hook,
     *,
-    jobs: int,
+    jobs: int | None = None,
     keep: bool = False,
     told: Callable[[Result], None] = lambda result: None,
 ) -> list[Result]:
@@ -42,7 +94,7 @@ def play_all(
     processes = Processes()
     kept = "kept-" if keep else ""  # by this name it is not removed as an old one
     with scratch_folder(f"{PREFIX}{kept}{os.getpid()}-", keep=keep) as scratch:
-        pool = ThreadPoolExecutor(jobs)
+        pool = ThreadPoolExecutor(jobs or 2 * (os.cpu_count() or 1))
         try:
             places = [scratch / str(number) for number in range(len(cases))]
             begun = [

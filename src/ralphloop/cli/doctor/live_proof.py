@@ -8,8 +8,8 @@ from typing import Any
 
 from ralphloop.agents import claude
 from ralphloop.agents.registration import Registration
-from ralphloop.cli.health import program, settings
-from ralphloop.cli.health.finding import FATAL, FINE, WARNING, Finding
+from ralphloop.cli.doctor import coverage, program
+from ralphloop.cli.doctor.finding import FATAL, FINE, WARNING, Finding
 from ralphloop.cli.output import show_progress
 from ralphloop.domain.model import FEATURES, LAYOUTS
 from ralphloop.lab import trial
@@ -26,7 +26,7 @@ def examine(place: Place, setup: Setup) -> list[Finding]:
     """One proof for each layout that is in use here and has a hook; without any, of the package's own."""
     if not program.client_path(place.env):
         return [Finding("live", WARNING, "not tried, there is no client")]
-    layouts = [layout for layout in settings.listed(place) or LAYOUTS[:1] if setup.serving(layout)]
+    layouts = [layout for layout in coverage.listed(place) or LAYOUTS[:1] if setup.serving(layout)]
     if not layouts:
         layouts = [layout for layout in LAYOUTS if setup.serving(layout)][:1] or [FEATURES]
     return [finding for layout in layouts for finding in _examine(place, setup, layout=layout)]
@@ -39,7 +39,7 @@ def _examine(place: Place, setup: Setup, *, layout: str) -> Iterator[Finding]:
     for each in serving:
         if each not in known:
             told = (
-                f"not tried: {settings.where(each)} starts {each.guard}, and nothing tells that it is yours"
+                f"not tried: {coverage.where(each)} starts {each.guard}, and nothing tells that it is yours"
             )
             fix = f"Look at it; `ralphloop install --scope {each.scope}` puts this package in its place"
             yield Finding("live", WARNING, told, fix)

@@ -11,8 +11,8 @@ from typing import Any
 
 from ralphloop.evidence.globs import matches
 from ralphloop.hook.belongings import HOME
-from ralphloop.lab.conformance.answer import OUTPUT_MAX, Answer, parsed
 from ralphloop.lab.conformance.case import Expect
+from ralphloop.lab.conformance.processes import OUTPUT_MAX, Answer, parsed
 from ralphloop.lab.conformance.scene import Seen
 
 EXIT_CODE = "exit code "  # how the complaint about one begins

@@ -8,7 +8,7 @@ import shlex
 import pytest
 
 from ralphloop.cli import main
-from ralphloop.cli.usage import Parser
+from ralphloop.cli.misuse import Parser
 from ralphloop.errors import UsageError
 
 

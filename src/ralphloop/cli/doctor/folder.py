@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
 
-from ralphloop.cli.health.finding import FATAL, FINE, WARNING, Finding
+from ralphloop.cli.doctor.finding import FATAL, FINE, WARNING, Finding
 from ralphloop.errors import NoLocksError
 from ralphloop.loops import precheck
 from ralphloop.loops.place import Place

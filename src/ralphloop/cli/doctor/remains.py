@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterable, Iterator
 from functools import partial
 
-from ralphloop.cli.health.finding import FATAL, WARNING, Finding, Repair
+from ralphloop.cli.doctor.finding import FATAL, WARNING, Finding, Repair
 from ralphloop.domain.limits import duration
 from ralphloop.domain.model import RUNNING, WAITING
 from ralphloop.errors import BusyError, NoLocksError

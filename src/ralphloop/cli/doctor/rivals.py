@@ -12,7 +12,7 @@ from ralphloop.agents.registration import Settings
 from ralphloop.agents.rules import is_blocking, switched_off
 from ralphloop.agents.settings import without_plugin
 from ralphloop.cli import scope
-from ralphloop.cli.health.finding import WARNING, Finding, Repair
+from ralphloop.cli.doctor.finding import WARNING, Finding, Repair
 from ralphloop.domain.model import PLUGINS, SPECKIT, SPECUM
 from ralphloop.domain.prompt import cut
 from ralphloop.errors import UserError

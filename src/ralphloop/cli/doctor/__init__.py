@@ -7,9 +7,9 @@ import sys
 from collections.abc import Iterator
 from itertools import chain
 
-from ralphloop.cli.consent import ask
-from ralphloop.cli.health import folder, live, loops, program, rivals, settings
-from ralphloop.cli.health.finding import FATAL, WARNING, Finding
+from ralphloop.cli.dialog import ask
+from ralphloop.cli.doctor import coverage, folder, live_proof, program, remains, rivals
+from ralphloop.cli.doctor.finding import FATAL, WARNING, Finding
 from ralphloop.cli.output import say_json, tell
 from ralphloop.errors import UserError
 from ralphloop.loops.person import require_person
@@ -63,19 +63,19 @@ def _all(place: Place, *, proof: bool) -> Iterator[Finding]:
     setup = look(place)
     yield from _still(place, setup)
     if proof:
-        yield from live.examine(place, setup)
+        yield from live_proof.examine(place, setup)
 
 
 def _still(place: Place, setup: Setup) -> Iterator[Finding]:
     """All that can be seen without starting a session."""
     yield program.client(place)
     yield from program.trust(place)
-    yield from settings.examine(place, setup)
+    yield from coverage.examine(place, setup)
     yield from rivals.examine(place, setup)
     yield program.python(place)
     yield from program.service(place)
     yield from folder.examine(place)
-    yield from loops.examine(place)
+    yield from remains.examine(place)
 
 
 def _repair(place: Place, *, yes: bool, told: bool) -> list[Finding]:

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from ralphloop.lab.conformance.answer import Answer
 from ralphloop.lab.conformance.case import Expect
-from ralphloop.lab.conformance.judge import Saw, complaints, named
+from ralphloop.lab.conformance.processes import Answer
 from ralphloop.lab.conformance.scene import Seen
+from ralphloop.lab.conformance.verdict import Saw, complaints, named
 from unit.domain.cases import each
 
 BLOCK = {"decision": "block", "reason": "Go on with F1.", "systemMessage": "next F1"}

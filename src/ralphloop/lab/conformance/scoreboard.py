@@ -5,18 +5,50 @@ from __future__ import annotations
 import re
 import textwrap
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 from xml.etree import ElementTree
 
 from ralphloop.domain.plain import plain
-from ralphloop.lab.conformance.judge import EXIT_CODE
+from ralphloop.lab.conformance.case import Case
 from ralphloop.lab.conformance.play import FAILED, PASSED, SKIPPED, Result
+from ralphloop.lab.conformance.verdict import EXIT_CODE
+from ralphloop.loops import result
 
 KINDS = (PASSED, FAILED, SKIPPED)
 NAMED = ("file", "title", "layout", "stands_for")  # what JSON tells of a case
 WIDTH = 100
 NO_XML = dict.fromkeys((0xFFFE, 0xFFFF), "\ufffd")
+
+
+def listing(cases: Sequence[Case]) -> result.Result:
+    """The cases by name, none of them played."""
+    facts = [{key: getattr(each, key) for key in NAMED} for each in cases]
+    lines = (f"{case.file}: {case.title} ({', '.join(case.stands_for)})" for case in cases)
+    return result.Result({"total": len(cases), "cases": facts}, tuple(lines))
+
+
+def shown(results: Sequence[Result]) -> result.Result:
+    """What came of them; the code is 1 if one failed, and 2 if none was played."""
+    kinds = {each.result for each in results}
+    code = 1 if FAILED in kinds else 2 if kinds <= {SKIPPED} else 0
+    return result.Result(as_json(results), tuple(as_table(results)), code)
+
+
+class Progress:
+    """Says how far it is, after each case."""
+
+    def __init__(self, total: int, told: Callable[[str], object]) -> None:
+        self._total = total
+        self._told = told
+        self._done = 0
+        self._failed = 0
+
+    def __call__(self, result: Result) -> None:
+        self._done += 1
+        self._failed += result.result == FAILED
+        failed = f", {self._failed} failed" if self._failed else ""
+        self._told(f"{self._done} of {self._total}{failed}")
 
 
 def as_json(results: Sequence[Result]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from ralphloop.agents import registration
 from ralphloop.agents.plugins import MARKET
 from ralphloop.agents.registration import Registration
-from ralphloop.cli.health.finding import FATAL, FINE, WARNING, Finding
+from ralphloop.cli.doctor.finding import FATAL, FINE, WARNING, Finding
 from ralphloop.domain.model import LAYOUTS, PLUGINS
 from ralphloop.loops import cap
 from ralphloop.loops.place import Place

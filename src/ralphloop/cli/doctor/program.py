@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from ralphloop.agents import claude
 from ralphloop.agents.registry import missing
-from ralphloop.cli.health.finding import FATAL, FINE, WARNING, Finding, Repair
+from ralphloop.cli.doctor.finding import FATAL, FINE, WARNING, Finding, Repair
 from ralphloop.errors import UserError
 from ralphloop.lab import process
 from ralphloop.lab.process import Ended

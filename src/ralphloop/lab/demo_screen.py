@@ -98,7 +98,8 @@ class Screen:
 
     def _print(self, text: str) -> None:
         time.sleep(max(0.0, self._read_by - time.monotonic()))
-        print(text, file=self._stream, flush=True)
+        self._stream.write(text + "\n")
+        self._stream.flush()
 
     def _pause(self, kind: str) -> None:
         """Before the next line; what is worked meanwhile is time to read, too."""

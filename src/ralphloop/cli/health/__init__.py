@@ -1,1 +1,0 @@
-"""What `doctor` looks at, one idea per module; each returns findings."""
