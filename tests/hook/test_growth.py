@@ -19,7 +19,7 @@ from hook.lines import text_line, tool_line
 from hook.proven import listed as loop_over
 from hook.statuslines import COMMAND, payload
 from ralphloop.domain.model import Limits
-from ralphloop.evidence import record
+from ralphloop.proof import record
 from ralphloop.store.shelf import ENDED, Record
 
 FEW, MANY = 3, 60

@@ -18,8 +18,6 @@ from ralphloop.domain.limits import tick
 from ralphloop.domain.model import COMPLETE, FINAL, INTERRUPTED, NEEDS_APPROVAL, RATE_LIMITED, LoopState
 from ralphloop.domain.supervision import Supervision
 from ralphloop.errors import BusyError, UserError
-from ralphloop.evidence import tree
-from ralphloop.evidence.approval import waiting
 from ralphloop.loops import care, exit_code, inspection, outset, precheck, resumption, run_branch, run_terms
 from ralphloop.loops.allowance import checked
 from ralphloop.loops.book import locked
@@ -30,6 +28,8 @@ from ralphloop.loops.place import Place, last_over, pick
 from ralphloop.loops.result import Result, Tell, quiet
 from ralphloop.loops.run_terms import RunWish
 from ralphloop.notify import send
+from ralphloop.proof import tree
+from ralphloop.proof.approval import waiting
 from ralphloop.runner.agent_process import end_strays
 from ralphloop.runner.control import Control
 from ralphloop.runner.supervise import supervise

@@ -7,10 +7,10 @@ from typing import Any
 
 from ralphloop.domain.prompt import line
 from ralphloop.errors import UserError
-from ralphloop.evidence import record
 from ralphloop.loops.book import Book
 from ralphloop.loops.place import Place, pick
 from ralphloop.loops.result import Result
+from ralphloop.proof import record
 from ralphloop.store.loop import LoopFiles
 
 

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 from ralphloop.domain.ledger import Ledger, name_tasks
 from ralphloop.domain.model import TaskList
 from ralphloop.errors import UserError
-from ralphloop.evidence import globs
 from ralphloop.loops import doubt
 from ralphloop.loops.field import CRITERIA
+from ralphloop.proof import globs
 from ralphloop.store import tasks
 from ralphloop.tasklists import feature_list
 from ralphloop.tasklists.registry import own_file

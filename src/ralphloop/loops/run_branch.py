@@ -8,8 +8,8 @@ from typing import TypeVar
 
 from ralphloop.config import Config
 from ralphloop.errors import CommitError, UserError
-from ralphloop.evidence import commit
 from ralphloop.loops.place import Place
+from ralphloop.proof import commit
 from ralphloop.runner import leftover
 from ralphloop.runner.terms import Terms
 from ralphloop.store.loop import LoopFiles

@@ -27,7 +27,7 @@ from ralphloop.engine import find, spending
 from ralphloop.engine.amendment import leave_out, set_aside
 from ralphloop.engine.stop import decision_on
 from ralphloop.errors import BusyError
-from ralphloop.evidence import commit
+from ralphloop.proof import commit
 from ralphloop.runner import opening
 from ralphloop.runner.judge import Session, Verdict
 from ralphloop.runner.terms import Terms

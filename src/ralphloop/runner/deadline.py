@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from ralphloop.evidence.keeper import clock
+from ralphloop.proof.keeper import clock
 
 
 class Deadline:

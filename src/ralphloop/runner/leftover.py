@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from ralphloop.domain import jsontext
 from ralphloop.errors import CommitError, UserError
-from ralphloop.evidence import commit
+from ralphloop.proof import commit
 from ralphloop.store import files
 from ralphloop.store.loop import LoopFiles
 from ralphloop.tasklists.registry import own_file

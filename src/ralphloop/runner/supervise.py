@@ -10,7 +10,7 @@ from functools import partial
 from ralphloop.agents.registry import client
 from ralphloop.domain.model import BUDGET, CANCELLED, COMPLETE, INTERRUPTED, LIMIT, RATE_LIMITED
 from ralphloop.errors import AgentStartError, GuardianLostError
-from ralphloop.evidence.mask import mask, secrets, spellings
+from ralphloop.proof.mask import mask, secrets, spellings
 from ralphloop.runner import boot, control, judge, leftover, session_start
 from ralphloop.runner.agent_process import Ending, end_strays
 from ralphloop.runner.aside import Aside

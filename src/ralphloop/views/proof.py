@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ralphloop.domain.prompt import count
-from ralphloop.evidence import record
+from ralphloop.proof import record
 from ralphloop.store import files
 from ralphloop.store.loop import LoopFiles
 

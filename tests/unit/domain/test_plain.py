@@ -6,8 +6,8 @@ import pytest
 
 from ralphloop.domain.model import Task
 from ralphloop.domain.plain import TURNS, plain
-from ralphloop.evidence import commit_text
 from ralphloop.hook import statusline
+from ralphloop.proof import commit_text
 from unit.domain.cases import each
 
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from ralphloop.evidence import globs
 from ralphloop.loops import inspection
 from ralphloop.loops.inspection import Looked, look
+from ralphloop.proof import globs
 from ralphloop.tasklists import features
 
 

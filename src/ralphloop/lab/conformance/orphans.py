@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from ralphloop.evidence.keeper import adopt_orphans
+from ralphloop.proof.keeper import adopt_orphans
 
 PROC = Path("/proc")
 ROUNDS, PAUSE_S = 100, 0.02  # somebody may fork while the others are ended

@@ -21,8 +21,8 @@ from ralphloop.domain.model import (
     TaskList,
 )
 from ralphloop.domain.proof import Refusal, Results
-from ralphloop.evidence import approval, protect, record, tree
-from ralphloop.evidence.checker import (
+from ralphloop.proof import approval, protect, record, tree
+from ralphloop.proof.checker import (
     BUDGET_S,
     GREEN,
     RED,
@@ -34,7 +34,7 @@ from ralphloop.evidence.checker import (
     due,
     due_of_list,
 )
-from ralphloop.evidence.origin import Origin
+from ralphloop.proof.origin import Origin
 from ralphloop.store import approvals, tasks
 from ralphloop.store.loop import LoopFiles
 

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from ralphloop import errors
 from ralphloop.domain import jsontext
-from ralphloop.evidence.globs import matching
-from ralphloop.evidence.tree import digest_of
+from ralphloop.proof.globs import matching
+from ralphloop.proof.tree import digest_of
 from ralphloop.store import files, pins, repair
 from ralphloop.store.loop import LoopFiles
 from ralphloop.tasklists.registry import layout as layout_of

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from ralphloop.domain.model import FINAL_RUN
-from ralphloop.evidence import checker, command, prove, record, tree
-from ralphloop.evidence.origin import Origin
+from ralphloop.proof import checker, command, prove, record, tree
+from ralphloop.proof.origin import Origin
 from ralphloop.store import tasks
-from unit.evidence.loops import Checked, task
+from unit.proof.loops import Checked, task
 
 PLUGINS = Path(__file__).resolve().parents[3] / "plugins"
 

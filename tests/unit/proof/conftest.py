@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from unit.evidence.processes import Bench
+from unit.proof.processes import Bench
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from fakes.patience import eventually
-from ralphloop.evidence import command
-from ralphloop.evidence.command import Ran
+from ralphloop.proof import command
+from ralphloop.proof.command import Ran
 
 LINUX = sys.platform == "linux"
 

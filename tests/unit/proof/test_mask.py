@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 import pytest
 
-from ralphloop.evidence.mask import mask, secrets, spellings
+from ralphloop.proof.mask import mask, secrets, spellings
 from unit.domain.cases import each
 
 BODY = "\n".join(

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from ralphloop.evidence import globs, protect
-from ralphloop.evidence.protect import Protected, Touched
+from ralphloop.proof import globs, protect
+from ralphloop.proof.protect import Protected, Touched
 from unit.domain.cases import each
-from unit.evidence.loops import Checked, task
+from unit.proof.loops import Checked, task
 
 FILES = {"tests/a.py": "a\n", "tests/deep/b.py": "b\n", "tests/deep/er/c.py": "c\n", "src/x.py": "x\n"}
 

@@ -12,11 +12,11 @@ import pytest
 from ralphloop.domain.model import Task
 from ralphloop.domain.supervision import Supervision
 from ralphloop.errors import CommitError, GitError, SlowError
-from ralphloop.evidence import commit, commit_text
-from ralphloop.evidence.commit import check, switch
-from ralphloop.evidence.git import Git
+from ralphloop.proof import commit, commit_text
+from ralphloop.proof.commit import check, switch
+from ralphloop.proof.git import Git
 from unit.domain.cases import each
-from unit.evidence.loops import Checked, task
+from unit.proof.loops import Checked, task
 
 IDENTITY = "[user]\n\tname = Person\n\temail = person@example.invalid\n"
 

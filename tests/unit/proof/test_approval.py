@@ -9,9 +9,9 @@ import re
 import pytest
 
 from ralphloop.domain.model import LoopState
-from ralphloop.evidence import approval
+from ralphloop.proof import approval
 from ralphloop.store import approvals, pins, shelf, tasks
-from unit.evidence.loops import Checked, task
+from unit.proof.loops import Checked, task
 
 
 @pytest.fixture

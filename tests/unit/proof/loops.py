@@ -7,9 +7,9 @@ import os
 from pathlib import Path
 
 from ralphloop.domain.model import CLAIMS, LoopState
-from ralphloop.evidence import record
-from ralphloop.evidence.origin import Origin
-from ralphloop.evidence.prove import Prover
+from ralphloop.proof import record
+from ralphloop.proof.origin import Origin
+from ralphloop.proof.prove import Prover
 from ralphloop.store import approvals, pins, tasks
 from unit.store.conftest import Project
 

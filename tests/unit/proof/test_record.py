@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from ralphloop.evidence import record
+from ralphloop.proof import record
 from ralphloop.store.lock import Lock
-from unit.evidence.loops import Checked, task
+from unit.proof.loops import Checked, task
 
 
 @pytest.fixture

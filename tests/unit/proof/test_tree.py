@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from ralphloop.evidence import tree
-from ralphloop.evidence.git import Git
+from ralphloop.proof import tree
+from ralphloop.proof.git import Git
 
 ENV = {"PATH": os.environ["PATH"]}
 

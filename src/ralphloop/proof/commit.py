@@ -15,10 +15,10 @@ from ralphloop.domain.committed import FAULT, proof, reopened, waiting
 from ralphloop.domain.ledger import Ledger, name_tasks
 from ralphloop.domain.model import PROVEN, Task
 from ralphloop.domain.prompt import line
-from ralphloop.evidence import commit_text, record
-from ralphloop.evidence.commit_text import Trailers
-from ralphloop.evidence.tree import folder_for
-from ralphloop.evidence.worktree import HEADS, Index, Worktree
+from ralphloop.proof import commit_text, record
+from ralphloop.proof.commit_text import Trailers
+from ralphloop.proof.tree import folder_for
+from ralphloop.proof.worktree import HEADS, Index, Worktree
 from ralphloop.store import tasks
 from ralphloop.store.loop import LoopFiles
 from ralphloop.tasklists.registry import own_file

@@ -13,9 +13,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from ralphloop.evidence import command, keeper
+from ralphloop.proof import command, keeper
 from unit.domain.cases import each
-from unit.evidence.processes import LINUX, Bench, gone, state_of, wait_until
+from unit.proof.processes import LINUX, Bench, gone, state_of, wait_until
 
 on_linux = pytest.mark.skipif(not LINUX, reason="only Linux lets a process adopt orphans")
 
@@ -54,7 +54,7 @@ keeper.main()
 
 CALLER = """
 import json, sys
-from ralphloop.evidence.command import run
+from ralphloop.proof.command import run
 ran = run(**json.loads(sys.argv[1]))
 print(json.dumps(ran._asdict()))
 """

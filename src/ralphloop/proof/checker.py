@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ralphloop.domain.model import Task, TaskList
-from ralphloop.evidence import command, record, tree
-from ralphloop.evidence.origin import Origin
+from ralphloop.proof import command, record, tree
+from ralphloop.proof.origin import Origin
 from ralphloop.store.loop import LoopFiles, iso
 
 TIMEOUT_S = 120.0  # of one command, unless its task says otherwise

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 from ralphloop import errors
 from ralphloop.domain.prompt import line
-from ralphloop.evidence import tree
+from ralphloop.proof import tree
 
 ENDING_S = 3.0  # git takes its lock files away when it is asked to end
 WORDS = (

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ralphloop import errors
 from ralphloop.domain.prompt import line
-from ralphloop.evidence.git import Git
+from ralphloop.proof.git import Git
 
 HEADS = "refs/heads/"
 SPARE = "ralphloop-index-"

@@ -15,7 +15,7 @@ import time
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from ralphloop.evidence.mask import mask, secrets
+from ralphloop.proof.mask import mask, secrets
 
 KEEPER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "keeper.py")
 KEEP = 64 * 1024

@@ -10,9 +10,9 @@ from itertools import product
 
 import pytest
 
-from ralphloop.evidence import command
+from ralphloop.proof import command
 from unit.domain.cases import each
-from unit.evidence.processes import LINUX, Bench
+from unit.proof.processes import LINUX, Bench
 
 on_linux = pytest.mark.skipif(not LINUX, reason="looks into /proc")
 
