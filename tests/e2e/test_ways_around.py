@@ -31,7 +31,7 @@ from ralphloop.engine import checks
 from ralphloop.engine.find import Call
 from ralphloop.hook.answer import stop
 from ralphloop.proof import approval, protect, prove
-from ralphloop.proof.origin import Origin
+from ralphloop.proof.checker import Origin
 from ralphloop.store import pins, repair, tasks
 from ralphloop.store.shelf import Shelf
 

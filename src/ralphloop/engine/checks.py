@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def prover(loop: LoopFiles, event: StopEvent, env: Mapping[str, str]) -> Prover:
-    from ralphloop.proof.origin import of_session
+    from ralphloop.proof.checker import of_session
     from ralphloop.proof.prove import Prover
 
     origin = of_session("claim", event.session, transcript=event.transcript, env=env)

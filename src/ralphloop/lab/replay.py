@@ -25,8 +25,7 @@ from ralphloop.loops.explanation import ALLOW, GO_ON, Account, consider, facts_o
 from ralphloop.loops.place import Place
 from ralphloop.loops.result import Result
 from ralphloop.loops.stop_record import Said, load_record
-from ralphloop.proof.checker import Verdict
-from ralphloop.proof.origin import Origin
+from ralphloop.proof.checker import Origin, Verdict
 from ralphloop.proof.prove import Prover
 from ralphloop.store import approvals, files
 from ralphloop.store.loop import LoopFiles

@@ -10,8 +10,7 @@ from ralphloop.errors import UserError
 from ralphloop.loops.book import Book, opened, tally_line
 from ralphloop.loops.place import Place, must_not_be_anothers, pick
 from ralphloop.loops.result import Result, Tell, quiet
-from ralphloop.proof.checker import GREEN, Verdict
-from ralphloop.proof.origin import Origin, client_in, of_session
+from ralphloop.proof.checker import GREEN, Origin, Verdict, client_in, of_session
 from ralphloop.proof.prove import Prover
 from ralphloop.store import approvals, tasks
 from ralphloop.store.loop import LoopFiles

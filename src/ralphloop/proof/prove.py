@@ -30,11 +30,11 @@ from ralphloop.proof.checker import (
     WAITS,
     Checker,
     Due,
+    Origin,
     Verdict,
     due,
     due_of_list,
 )
-from ralphloop.proof.origin import Origin
 from ralphloop.store import approvals, tasks
 from ralphloop.store.loop import LoopFiles
 

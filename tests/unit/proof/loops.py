@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ralphloop.domain.model import CLAIMS, LoopState
 from ralphloop.proof import record
-from ralphloop.proof.origin import Origin
+from ralphloop.proof.checker import Origin
 from ralphloop.proof.prove import Prover
 from ralphloop.store import approvals, pins, tasks
 from unit.store.conftest import Project

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from fakes.patience import eventually
-from ralphloop.proof import command
-from ralphloop.proof.command import Ran
+from ralphloop.proof import checker
+from ralphloop.proof.checker import Ran
 
 LINUX = sys.platform == "linux"
 
@@ -25,7 +25,7 @@ class Bench:
 
     def run(self, text: str, *, timeout_s: float = 60.0, **options) -> Ran:
         values = {"cwd": str(self.folder), "env": self.env, "timeout_s": timeout_s, **options}
-        return command.run(text, **values)
+        return checker.run(text, **values)
 
     def script(self, name: str, text: str) -> str:
         """A Python script, as words for a command line."""

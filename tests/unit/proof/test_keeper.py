@@ -13,7 +13,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from ralphloop.proof import command, keeper
+from ralphloop.proof import checker, keeper
 from unit.domain.cases import each
 from unit.proof.processes import LINUX, Bench, gone, state_of, wait_until
 
@@ -54,7 +54,7 @@ keeper.main()
 
 CALLER = """
 import json, sys
-from ralphloop.proof.command import run
+from ralphloop.proof.checker import run
 ran = run(**json.loads(sys.argv[1]))
 print(json.dumps(ran._asdict()))
 """
@@ -74,7 +74,7 @@ keeper.main()
 
 def replace_keeper(monkeypatch: pytest.MonkeyPatch, place: Path, text: str, **values: str) -> None:
     place.write_text(text.format(folder=os.path.dirname(keeper.__file__), **values))
-    monkeypatch.setattr(command, "KEEPER", str(place))
+    monkeypatch.setattr(checker, "KEEPER", str(place))
 
 
 @pytest.fixture(params=["adopting", "listing"])
@@ -258,9 +258,9 @@ def test_a_keeper_that_falls_silent_is_ended_with_its_command(bench: Bench, monk
         is_silent = bench.pids_file.exists() and state_of(bench.pids()[0]) == "T"
         return time.monotonic() + (10_000 if is_silent else 0)
 
-    monkeypatch.setattr(command, "time", SimpleNamespace(monotonic=monotonic))
-    monkeypatch.setattr(command, "LONGEST_WAIT_S", 0.05)
-    monkeypatch.setattr(command, "ENDING_S", 1.0)
+    monkeypatch.setattr(checker, "time", SimpleNamespace(monotonic=monotonic))
+    monkeypatch.setattr(checker, "LONGEST_WAIT_S", 0.05)
+    monkeypatch.setattr(checker, "ENDING_S", 1.0)
     ran = bench.run("echo $PPID >> pids; echo $$ >> pids; kill -STOP $PPID; sleep 300", timeout_s=500)
     assert (ran.exit_code, ran.green) == (None, False)
     wait_until(lambda: all(gone(pid) for pid in bench.pids(2)))
@@ -288,7 +288,7 @@ def test_signals_that_the_caller_ignores_or_blocks_work_for_the_command(bench: B
 
 def test_a_keeper_without_a_request_ends(bench: Bench) -> None:
     for said in (b"", b'{"command": "touch ran"'):
-        done = subprocess.run([sys.executable, "-I", "-S", command.KEEPER], input=said, capture_output=True)
+        done = subprocess.run([sys.executable, "-I", "-S", checker.KEEPER], input=said, capture_output=True)
         assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 
 

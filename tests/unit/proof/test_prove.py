@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from ralphloop.domain.model import FINAL_RUN
-from ralphloop.proof import checker, command, prove, record, tree
-from ralphloop.proof.origin import Origin
+from ralphloop.proof import checker, prove, record, tree
+from ralphloop.proof.checker import Origin
 from ralphloop.store import tasks
 from unit.proof.loops import Checked, task
 
@@ -248,7 +248,7 @@ def test_a_task_of_several_commands_is_proven_when_the_last_one_was_green(checke
 
 
 def test_a_stop_that_uses_all_of_its_time_is_answered_before_the_client_gives_up():
-    worst = prove.BUDGET_S + command.MARGIN_S + command.ENDING_S + 3 * tree.GIT_S
+    worst = prove.BUDGET_S + checker.MARGIN_S + checker.ENDING_S + 3 * tree.GIT_S
     for plugin in ("ralphloop", "ralph-specum", "ralph-speckit"):
         hooks = json.loads((PLUGINS / plugin / "hooks" / "hooks.json").read_text())["hooks"]
         assert hooks["Stop"][0]["hooks"][0]["timeout"] > worst

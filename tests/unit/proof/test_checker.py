@@ -10,7 +10,7 @@ from itertools import product
 
 import pytest
 
-from ralphloop.proof import command
+from ralphloop.proof import checker
 from unit.domain.cases import each
 from unit.proof.processes import LINUX, Bench
 
@@ -181,13 +181,13 @@ def test_a_secret_that_is_not_utf8_is_not_shown(bench: Bench) -> None:
 
 @each(
     ("length", "masked_later", "cut"),
-    product([40, 3 * command.UNKNOWN_SECRET], [0, 20], [0.1, 0.5, 0.9]),
+    product([40, 3 * checker.UNKNOWN_SECRET], [0, 20], [0.1, 0.5, 0.9]),
 )
 def test_a_secret_that_was_cut_off_does_not_show_its_other_half(
     bench: Bench, length: int, masked_later: int, cut: float
 ) -> None:
     secret = "".join(chr(ord("a") + n * n % 26) for n in range(length))
-    hidden, keep = max(length, command.UNKNOWN_SECRET), 2000
+    hidden, keep = max(length, checker.UNKNOWN_SECRET), 2000
     bench.env["MY_TOKEN"], bench.env["OTHER_TOKEN"] = secret, "0123456789" * 8
     later = bench.env["OTHER_TOKEN"] * masked_later
     filling = "-" * (keep + hidden - len(later) - length + int(length * cut))
