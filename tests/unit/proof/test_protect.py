@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ralphloop.proof import globs, protect
+from ralphloop.proof import protect
 from ralphloop.proof.protect import Protected, Touched
 from unit.domain.cases import each
 from unit.proof.loops import Checked, task
@@ -69,7 +69,7 @@ def shown(touched: list[Touched]) -> list[str]:
     ],
 )
 def test_a_star_stays_in_its_folder_and_two_go_through_any(path, glob, matches):
-    assert globs.matches(path, glob) is matches
+    assert protect.matches(path, glob) is matches
 
 
 @each(
@@ -210,7 +210,7 @@ def test_a_copy_that_is_not_what_was_kept_is_not_put_back(checked):
 
 
 def test_too_many_files_are_refused_in_words(checked, monkeypatch):
-    monkeypatch.setattr(globs, "FILES_MAX", 2)
+    monkeypatch.setattr(protect, "FILES_MAX", 2)
     with pytest.raises(OSError, match="name fewer"):
         protected(checked, "tests/**")
 

@@ -13,7 +13,7 @@ from ralphloop.hook.belongings import HOME
 from ralphloop.lab.conformance.answer import OUTPUT_MAX, Answer, parsed
 from ralphloop.lab.conformance.case import Expect
 from ralphloop.lab.conformance.scene import Seen
-from ralphloop.proof.globs import matches
+from ralphloop.proof.protect import matches
 
 EXIT_CODE = "exit code "  # how the complaint about one begins
 REASON_MAX = 10_000
