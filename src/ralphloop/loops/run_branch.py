@@ -9,7 +9,7 @@ from typing import TypeVar
 from ralphloop.config import Config
 from ralphloop.errors import CommitError, UserError
 from ralphloop.loops.place import Place
-from ralphloop.proof import commit
+from ralphloop.proof import commit, worktree
 from ralphloop.runner import leftover
 from ralphloop.runner.terms import Terms
 from ralphloop.store.loop import LoopFiles
@@ -38,7 +38,7 @@ def of(
     if not asked:
         return ""
     wanted, lists = branch or settings.get("branch") or "", [os.path.dirname(own_file(source))]
-    return _in_words(lambda: commit.check(cwd, place.env, branch=wanted, lists=lists))
+    return _in_words(lambda: worktree.check(cwd, place.env, branch=wanted, lists=lists))
 
 
 def _before(loop: LoopFiles | None, *, commits: bool | None, branch: str | None) -> str:
@@ -72,7 +72,7 @@ def catch_up(loop: LoopFiles, *, cwd: str, env: Mapping[str, str]) -> None:
 def switch(terms: Terms, *, cwd: str, env: Mapping[str, str]) -> None:
     """Once the loop has begun: nobody's branch changes without their consent."""
     if terms.branch:
-        _in_words(lambda: commit.switch(cwd, env, branch=terms.branch))
+        _in_words(lambda: worktree.switch(cwd, env, branch=terms.branch))
 
 
 def _in_words(work: Callable[[], T]) -> T:

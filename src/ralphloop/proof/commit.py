@@ -1,134 +1,47 @@
-"""One commit for each task that was closed, on the loop's branch and on no other."""
+"""One commit for each task that was closed, on the loop's branch and on no other, with its message."""
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
+import textwrap
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+import unicodedata
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from ralphloop import errors
-from ralphloop.agents.trust import LOCAL_SETTINGS
 from ralphloop.domain.committed import FAULT, proof, reopened, waiting
 from ralphloop.domain.ledger import Ledger, name_tasks
 from ralphloop.domain.model import PROVEN, Task
-from ralphloop.domain.prompt import line
-from ralphloop.proof import commit_text, record
-from ralphloop.proof.commit_text import Trailers
+from ralphloop.domain.plain import TURNS
+from ralphloop.domain.prompt import cut, line
+from ralphloop.proof import record
 from ralphloop.proof.tree import folder_for
-from ralphloop.proof.worktree import HEADS, Index, Worktree
+from ralphloop.proof.worktree import Index, Worktree
 from ralphloop.store import tasks
 from ralphloop.store.loop import LoopFiles
 from ralphloop.tasklists.registry import own_file
 
-__all__ = ["catch_up", "catch_up_patiently", "check", "dirty", "hold", "keep_list", "switch"]
-
 BUDGET_S = 40.0  # in one stop: the client waits that much longer than checks may take
-PREPARE_S = 120.0
 LOOK_BACK = 200  # commits among which one that the ledger does not know of is looked for
 TRIES = 3
 PAUSES_S = (1.0, 2.0, 4.0)  # between the tries at the end of a run
-SHOWN = 10
-# in the project's folder: what git never sees, and lists that go into the first commit
-RUN, LISTS = ".ralph/run/", ".ralph/loops/"
+SUBJECT_MAX = 72
+BODY_MAX = 2_000
+STEP_MAX = 200
+ID_MAX = 120
+TASK, LOOP, EVIDENCE = "Ralphloop-Task", "Ralphloop-Loop", "Ralphloop-Evidence"
 _LOCKED = re.compile(r"'([^']+\.lock)': File exists")
 
 
-def check(root: str, env: Mapping[str, str], *, branch: str, lists: Iterable[str] = ()) -> str:
-    """Make sure that commits can be made, on this branch or on the one that is checked out; its name.
-    `lists` are folders of a task list, which may differ from the last commit."""
-    with _in_words():
-        place = Worktree(root, env, budget_s=PREPARE_S)
-        place.must_be_settled()
-        _must_have_author(place)
-        _must_be_clean(place, root, lists)
-        if branch:
-            _must_be_free(place, branch)
-        return branch or _checked_out(place)
+class Trailers(NamedTuple):
+    """Which proof of which task a commit is about."""
 
-
-def switch(root: str, env: Mapping[str, str], *, branch: str) -> str:
-    """Check the branch out, made from HEAD if there is none of this name."""
-    with _in_words():
-        place = Worktree(root, env, budget_s=PREPARE_S)
-        if place.branch != branch:
-            _must_be_free(place, branch)
-            how = ("--no-guess",) if place.end_of(branch) else ("--no-track", "--create")
-            place.git.out("switch", "--quiet", *how, branch)
-        return branch
-
-
-@contextmanager
-def _in_words() -> Iterator[None]:
-    try:
-        yield
-    except errors.RefusedError as error:
-        raise errors.CommitError(f"{error}. {error.cure}") from error
-    except errors.GitError as error:
-        raise errors.CommitError(f"git: {error}") from error
-
-
-def _must_have_author(place: Worktree) -> None:
-    try:
-        for name in ("GIT_AUTHOR_IDENT", "GIT_COMMITTER_IDENT"):
-            place.git.out("var", name)
-    except errors.GitError as error:
-        how = "set `git config user.name` and `git config user.email`"
-        raise errors.CommitError(f"git does not know who commits: {how}.") from error
-
-
-def dirty(root: str, env: Mapping[str, str], *, lists: Iterable[str] = ()) -> list[str]:
-    """What differs from the last commit and is neither ours nor a task list."""
-    with _in_words():
-        return [path for path, _ in _rows(Worktree(root, env, budget_s=PREPARE_S), root, lists)]
-
-
-def _must_be_clean(place: Worktree, root: str, lists: Iterable[str]) -> None:
-    rows = [f"{line(path, 120)} ({kind})" for path, kind in _rows(place, root, lists)]
-    if rows:
-        more = f" and {len(rows) - SHOWN} more" if len(rows) > SHOWN else ""
-        told = ", ".join(rows[:SHOWN]) + more
-        own = any(row.startswith(LOCAL_SETTINGS) for row in rows)
-        how = f" `echo {LOCAL_SETTINGS} >> .git/info/exclude` ignores what is this machine's." if own else ""
-        raise errors.CommitError(
-            f"the work tree is not clean: {told}. The agent's commits would mix with that: commit, stash "
-            f"(`git stash -u`) or ignore these files first.{how}"
-        )
-
-
-def _rows(place: Worktree, root: str, lists: Iterable[str]) -> list[tuple[str, str]]:
-    own = [os.path.join(root, RUN), os.path.join(root, LISTS), *lists]
-    free = tuple(os.path.relpath(os.path.realpath(path), os.path.realpath(place.top)) + "/" for path in own)
-    status = ("status", "--porcelain", "-z", "--no-renames", "--untracked-files=all")
-    rows = place.git.out(*status, "--ignore-submodules=dirty").split("\0")
-    return [(row[3:], _kind(row)) for row in rows if row and not row[3:].startswith(free)]
-
-
-def _kind(row: str) -> str:
-    if row.startswith("??"):
-        return "untracked"
-    return "changed" if row[1] != " " else "staged"
-
-
-def _checked_out(place: Worktree) -> str:
-    found = place.branch
-    if not found:
-        raise errors.CommitError("HEAD is detached: switch to a branch first, or name one with --branch.")
-    return found
-
-
-def _must_be_free(place: Worktree, branch: str) -> None:
-    git = place.git
-    if branch[:1] == "-" or branch == "HEAD" or git.ask("check-ref-format", HEADS + branch) is None:
-        like = re.sub(r"[^\w/]+", "-", line(branch, 60)).strip("-/") or "overnight"
-        told = f"{line(branch, 60)!r} is no name for a branch: git allows no blank and few signs in one"
-        raise errors.CommitError(f"{told}; choose another, such as `{like}`.")
-    if place.branch != branch and place.end_of(branch):
-        taken = git.ask("for-each-ref", "--format=%(worktreepath)", HEADS + branch)
-        if taken:
-            raise errors.CommitError(f"the branch {branch} is checked out in {taken}: run it there.")
+    task: str
+    loop: str
+    evidence: str
 
 
 class Due(NamedTuple):
@@ -257,7 +170,7 @@ def _one(task: Task, *, loop: LoopFiles, ledger: Ledger, known: Sequence[record.
     facts = ledger.tasks[task.id]
     why = proof(facts)
     shown = _evidence(task, why, known) if facts.get("state") == PROVEN else why
-    about = commit_text.trailers(task.id, loop_id=loop.record.id, evidence=shown)
+    about = trailers_of(task.id, loop_id=loop.record.id, evidence=shown)
     return Due(task, why, about, facts.get("commit", ""))
 
 
@@ -279,8 +192,8 @@ def _commit(place: Worktree, due: Sequence[Due], *, branch: str) -> dict[str, st
             tree, last = index.take_all(), head
             for one in due:
                 if one.task.id not in made:
-                    message = commit_text.message(one.task, one.about)
-                    last = made[one.task.id] = place.write(tree, message, parent=last)
+                    told = message(one.task, one.about)
+                    last = made[one.task.id] = place.write(tree, told, parent=last)
             if last == head or _moved(place, branch, old=head, new=last):
                 index.publish()
                 return made
@@ -308,7 +221,7 @@ def _made_before(place: Worktree, due: Sequence[Due], *, head: str) -> dict[str,
     """Commits that a run before this one made, and was ended before it could note them."""
     history = place.history(head, LOOK_BACK + len(due))
     ages = {commit: age for age, (commit, _) in enumerate(history)}
-    found = {commit_text.read(message): commit for commit, message in reversed(history)}
+    found = {trailers_in(message): commit for commit, message in reversed(history)}
     return {
         one.task.id: found[one.about]
         for one in due
@@ -328,3 +241,61 @@ def _note(loop: LoopFiles, due: Sequence[Due], *, made: Mapping[str, str], branc
         loop.journal(
             "commit", task=one.task.id, commit=made[one.task.id], branch=branch, evidence=one.about.evidence
         )
+
+
+def trailers_of(task_id: str, *, loop_id: str, evidence: str) -> Trailers:
+    return Trailers(_name(task_id), line(_clean(loop_id), ID_MAX), line(_clean(evidence), 1000))
+
+
+def message(task: Task, about: Trailers) -> str:
+    subject, body = _subject(task), _body(task)
+    ends = f"{TASK}: {about.task}\n{LOOP}: {about.loop}\n{EVIDENCE}: {about.evidence}\n"
+    return "\n\n".join(part for part in (subject, body, ends) if part)
+
+
+def trailers_in(text: str) -> Trailers | None:
+    """The trailers of a message; only its last paragraph can have them."""
+    found: dict[str, str] = {}
+    for row in text.strip().rsplit("\n\n", 1)[-1].split("\n"):
+        name, _, value = row.partition(": ")
+        found[name] = value
+    if not {TASK, LOOP, EVIDENCE} <= set(found):
+        return None
+    return Trailers(found[TASK], found[LOOP], found[EVIDENCE])
+
+
+def _name(task_id: str) -> str:
+    """The id on one line; one that does not fit there as it is keeps apart from others by its digest."""
+    shown = line(_clean(task_id), ID_MAX)
+    if shown == task_id:
+        return shown
+    digest = hashlib.sha256(task_id.encode("utf-8", "surrogatepass")).hexdigest()[:10]
+    return f"{shown} ~{digest}"
+
+
+def _subject(task: Task) -> str:
+    whole = _whole(task)
+    return cut(whole, SUBJECT_MAX)
+
+
+def _whole(task: Task) -> str:
+    name, title = line(_clean(task.id), 40), " ".join(_clean(task.title).split())
+    return f"{name}: {title}" if title else name
+
+
+def _body(task: Task) -> str:
+    """The rest of a title that was cut, and the steps."""
+    whole = _whole(task)
+    title = textwrap.fill(cut(whole, 1000), SUBJECT_MAX) if len(whole) > SUBJECT_MAX else ""
+    steps = [line(_clean(step), STEP_MAX) for step in task.steps or task.body.splitlines()[1:]]
+    listed = "\n".join(step if step[0] in "-*" else f"- {step}" for step in steps if step)
+    return cut("\n\n".join(part for part in (title, listed) if part), BODY_MAX)
+
+
+def _clean(text: str) -> str:
+    """Without what a terminal or git would take for a command; a line end is white space for now."""
+    return "".join(ch if _is_plain(ch) else " " for ch in text)
+
+
+def _is_plain(ch: str) -> bool:
+    return unicodedata.category(ch) not in ("Cc", "Cs", "Zl", "Zp") and ch not in TURNS

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from ralphloop.domain import jsontext
 from ralphloop.errors import CommitError, UserError
-from ralphloop.proof import commit
+from ralphloop.proof import worktree
 from ralphloop.store import files
 from ralphloop.store.loop import LoopFiles
 from ralphloop.tasklists.registry import own_file
@@ -33,7 +33,7 @@ def others(loop: LoopFiles, *, cwd: str, env: Mapping[str, str]) -> list[str]:
 
 def _dirty(loop: LoopFiles, *, cwd: str, env: Mapping[str, str]) -> list[str]:
     try:
-        return commit.dirty(cwd, env, lists=[os.path.dirname(own_file(loop.record))])
+        return worktree.dirty(cwd, env, lists=[os.path.dirname(own_file(loop.record))])
     except CommitError as error:
         raise UserError(str(error)) from None
 

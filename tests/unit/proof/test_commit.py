@@ -12,9 +12,8 @@ import pytest
 from ralphloop.domain.model import Task
 from ralphloop.domain.supervision import Supervision
 from ralphloop.errors import CommitError, GitError, SlowError
-from ralphloop.proof import commit, commit_text
-from ralphloop.proof.commit import check, switch
-from ralphloop.proof.git import Git
+from ralphloop.proof import commit
+from ralphloop.proof.worktree import Git, check, switch
 from unit.domain.cases import each
 from unit.proof.loops import Checked, task
 
@@ -201,16 +200,16 @@ def test_git_that_takes_too_long_is_ended_with_all_that_it_started(repository):
 
 
 def test_the_trailers_are_read_from_the_end_only():
-    about = commit_text.trailers("F1", loop_id="L1", evidence="0001-F1")
+    about = commit.trailers_of("F1", loop_id="L1", evidence="0001-F1")
     listed = Task("F1", "x", steps=["Ralphloop-Task: F9", "", "Ralphloop-Evidence: none"])
-    assert commit_text.read(commit_text.message(listed, about)) == about
-    assert commit_text.read("Ralphloop-Task: F1\nRalphloop-Loop: L\nRalphloop-Evidence: e\n\nmore") is None
-    assert commit_text.read("") is None
+    assert commit.trailers_in(commit.message(listed, about)) == about
+    assert commit.trailers_in("Ralphloop-Task: F1\nRalphloop-Loop: L\nRalphloop-Evidence: e\n\nmore") is None
+    assert commit.trailers_in("") is None
 
 
 def test_a_title_that_does_not_fit_stands_in_full_below():
-    about = commit_text.trailers("F1", loop_id="L1", evidence="e")
-    text = commit_text.message(Task("F1", "word " * 40), about)
+    about = commit.trailers_of("F1", loop_id="L1", evidence="e")
+    text = commit.message(Task("F1", "word " * 40), about)
     subject, body, _ = text.split("\n\n")
     assert len(subject) <= 72
     assert body.count("word") == 40

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ralphloop.proof import tree
-from ralphloop.proof.git import Git
+from ralphloop.proof.worktree import Git
 
 ENV = {"PATH": os.environ["PATH"]}
 
