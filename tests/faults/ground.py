@@ -18,7 +18,7 @@ from ralphloop.domain.model import LoopState
 from ralphloop.hook import main as hook
 from ralphloop.lab import forked
 from ralphloop.lab.faults import Disk, Fault
-from ralphloop.proof import record as evidence
+from ralphloop.proof import check_record as evidence
 from ralphloop.store import approvals
 from ralphloop.store.loop import LoopFiles
 from ralphloop.store.shelf import ARMED, ENDED, OWNED

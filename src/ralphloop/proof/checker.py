@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from ralphloop.agents.usage import context_of
 from ralphloop.domain.model import Task, TaskList
-from ralphloop.proof import record, tree
+from ralphloop.proof import check_record, tree
 from ralphloop.proof.mask import mask, secrets
 from ralphloop.store.loop import LoopFiles, iso
 
@@ -112,7 +112,7 @@ class Checker:
         self._say = say
         self._deadline = time.monotonic() + budget_s
         self._began = False
-        self._known = record.durations(record.recent(loop))
+        self._known = check_record.durations(check_record.recent(loop))
         self._ran: dict[str, Verdict] = {}
         self._tree = tree.Tree(None, None)
         self._due: Sequence[Due] = ()
@@ -120,7 +120,7 @@ class Checker:
         self._iteration = 0
         self._round = 0
 
-    def take_as_green(self, entries: Sequence[record.Entry]) -> None:
+    def take_as_green(self, entries: Sequence[check_record.Entry]) -> None:
         """Commands that were green a moment ago are not run again."""
         for entry in entries:
             self._ran.setdefault(entry.command, Verdict(GREEN, evidence=entry.id))
@@ -167,7 +167,7 @@ class Checker:
         ran = run(text, cwd=self._folder, env=self._env, timeout_s=limit_s)
         if ran.timed_out and left_s < wanted_s and not first:
             return Verdict(UNFINISHED)
-        evidence = record.add(self._loop, self._facts(text, ran), round_no=self._round)
+        evidence = check_record.add(self._loop, self._facts(text, ran), round_no=self._round)
         if ran.green:
             return Verdict(GREEN, evidence=evidence)
         return Verdict(RED, text, _why(ran, limit_s), ran.tail, evidence)

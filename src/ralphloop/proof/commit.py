@@ -17,7 +17,7 @@ from ralphloop.domain.ledger import Ledger, name_tasks
 from ralphloop.domain.model import PROVEN, Task
 from ralphloop.domain.plain import TURNS
 from ralphloop.domain.prompt import cut, line
-from ralphloop.proof import record
+from ralphloop.proof import check_record
 from ralphloop.proof.tree import folder_for
 from ralphloop.proof.worktree import Index, Worktree
 from ralphloop.store import tasks
@@ -150,11 +150,11 @@ def _due(loop: LoopFiles) -> list[Due]:
         return []
     name_tasks(listed, ledger)
     named = [task for task in listed.tasks if task.id in wanted]
-    known = record.recent(loop, suffices=lambda found: _shows(found, named, ledger))
+    known = check_record.recent(loop, suffices=lambda found: _shows(found, named, ledger))
     return [_one(task, loop=loop, ledger=ledger, known=known) for task in named]
 
 
-def _shows(found: Sequence[record.Entry], named: Sequence[Task], ledger: Ledger) -> bool:
+def _shows(found: Sequence[check_record.Entry], named: Sequence[Task], ledger: Ledger) -> bool:
     """Whether the run that the ledger names is there for each, and a green one of every command before it."""
     places = {entry.id: place for place, entry in enumerate(found)}
     for task in named:
@@ -166,7 +166,7 @@ def _shows(found: Sequence[record.Entry], named: Sequence[Task], ledger: Ledger)
     return True
 
 
-def _one(task: Task, *, loop: LoopFiles, ledger: Ledger, known: Sequence[record.Entry]) -> Due:
+def _one(task: Task, *, loop: LoopFiles, ledger: Ledger, known: Sequence[check_record.Entry]) -> Due:
     facts = ledger.tasks[task.id]
     why = proof(facts)
     shown = _evidence(task, why, known) if facts.get("state") == PROVEN else why
@@ -174,7 +174,7 @@ def _one(task: Task, *, loop: LoopFiles, ledger: Ledger, known: Sequence[record.
     return Due(task, why, about, facts.get("commit", ""))
 
 
-def _evidence(task: Task, last: str, known: Sequence[record.Entry]) -> str:
+def _evidence(task: Task, last: str, known: Sequence[check_record.Entry]) -> str:
     """The runs that prove it: of each of its commands the last green one, up to the one in the ledger."""
     places = [place for place, entry in enumerate(known) if entry.id == last]
     before = known[: places[-1] + 1] if places else ()

@@ -21,7 +21,7 @@ from ralphloop.domain.model import (
     TaskList,
 )
 from ralphloop.domain.proof import Refusal, Results
-from ralphloop.proof import approval, protect, record, tree
+from ralphloop.proof import approval, check_record, protect, tree
 from ralphloop.proof.checker import (
     BUDGET_S,
     GREEN,
@@ -129,10 +129,10 @@ class Prover:
             state.final_round = 0
             return
         if same_round and state.final_round and state.final_tree == self._tree_digest():
-            so_far = record.of_round(self._loop, state.final_round)
+            so_far = check_record.of_round(self._loop, state.final_round)
             self._checker.take_as_green([entry for entry in so_far if entry.green])
         else:
-            state.final_round = record.next_number(self._loop)
+            state.final_round = check_record.next_number(self._loop)
         self._round = state.final_round
 
     def _tree_digest(self) -> str:

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 from ralphloop.domain.model import CLAIMS, LoopState
-from ralphloop.proof import record
+from ralphloop.proof import check_record
 from ralphloop.proof.checker import Origin
 from ralphloop.proof.prove import Prover
 from ralphloop.store import approvals, pins, tasks
@@ -61,11 +61,11 @@ class Checked:
     def took(self, command: str, duration_s: float) -> None:
         """Note how long a command took when it was last run."""
         facts = {"at": "", "tasks": ["F0"], "command": command, "green": True, "duration_s": duration_s}
-        record.add(self.loop, {**facts, "kind": "manual"})
+        check_record.add(self.loop, {**facts, "kind": "manual"})
 
     def ran(self, kind: str = "") -> list[str]:
         """The commands that were run, oldest first."""
-        found = [entry for entry in record.entries(self.loop) if entry.kind != "manual"]
+        found = [entry for entry in check_record.entries(self.loop) if entry.kind != "manual"]
         return [entry.command for entry in found if not kind or entry.kind == kind]
 
     def passes(self) -> list[str]:

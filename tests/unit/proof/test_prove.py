@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ralphloop.domain.model import FINAL_RUN
-from ralphloop.proof import checker, prove, record, tree
+from ralphloop.proof import check_record, checker, prove, tree
 from ralphloop.proof.checker import Origin
 from ralphloop.store import tasks
 from unit.proof.loops import Checked, task
@@ -57,7 +57,7 @@ def test_a_green_claim_is_proven_with_its_evidence(checked):
     checked.begin(task("F1", "true"), task("F2", passes=False))
     checked.note("F1", why="exited with 1")
     results = checked.prove().results
-    (entry,) = record.entries(checked.loop)
+    (entry,) = check_record.entries(checked.loop)
     assert (results.proven, results.refused, results.unfinished) == (["F1"], [], [])
     assert checked.known("F1") == {"state": "proven", "evidence": entry.id}
     assert checked.passes() == ["F1"]
@@ -144,8 +144,8 @@ def test_what_runs_is_said_before_it_runs(checked):
 def test_evidence_names_kind_iteration_and_who_asked(checked):
     checked.begin(task("F1", "true"))
     checked.prove(origin=Origin("done", "a client 1.0", "a model", "S"))
-    (entry,) = record.entries(checked.loop)
-    facts = record.load(checked.loop, entry.id)
+    (entry,) = check_record.entries(checked.loop)
+    facts = check_record.load(checked.loop, entry.id)
     assert (facts["kind"], facts["iteration"], facts["session"]) == ("done", 3, "S")
     assert (facts["client"], facts["model"], facts["tasks"]) == ("a client 1.0", "a model", ["F1"])
     assert (facts["cwd"], facts["loop"]) == (str(checked.root), "L1")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from ralphloop.proof import record
+from ralphloop.proof import check_record
 from ralphloop.store.lock import Lock
 from unit.proof.loops import Checked, task
 
@@ -35,16 +35,16 @@ def index(loop) -> Path:
 
 
 def test_each_run_has_a_file_and_a_line_of_its_own(loop):
-    ids = [record.add(loop, facts(note=n), round_no=n) for n in range(3)]
+    ids = [check_record.add(loop, facts(note=n), round_no=n) for n in range(3)]
     assert ids == ["0001-F1", "0002-F1", "0003-F1"]
     assert [json.loads(place(loop, name).read_text())["note"] for name in ids] == [0, 1, 2]
-    assert [(entry.id, entry.round) for entry in record.entries(loop)] == list(
+    assert [(entry.id, entry.round) for entry in check_record.entries(loop)] == list(
         zip(ids, range(3), strict=True)
     )
 
 
 def test_files_and_index_are_private(loop):
-    place_of = place(loop, record.add(loop, facts()))
+    place_of = place(loop, check_record.add(loop, facts()))
     assert stat.S_IMODE(place_of.stat().st_mode) == 0o600
     assert stat.S_IMODE(place_of.parent.stat().st_mode) == 0o700
     assert stat.S_IMODE(index(loop).stat().st_mode) == 0o600
@@ -63,7 +63,7 @@ def test_what_is_in_the_way_is_never_written_over(loop, kind, tmp_path):
             other.write_text("theirs")
         taken.symlink_to(other)
     before = len(os.listdir(taken.parent))
-    assert record.add(loop, facts()) not in ("0001-F1", "")
+    assert check_record.add(loop, facts()) not in ("0001-F1", "")
     assert len(os.listdir(taken.parent)) == before + 1
     assert not (kind == "dangling link" and other.exists())
     assert kind != "file" or taken.read_text() == "mine"
@@ -84,7 +84,7 @@ def test_what_is_in_the_way_is_never_written_over(loop, kind, tmp_path):
     ],
 )
 def test_the_id_names_the_first_task_in_plain_letters(loop, tasks, label):
-    evidence_id = record.add(loop, facts(*tasks))
+    evidence_id = check_record.add(loop, facts(*tasks))
     assert evidence_id == f"0001-{label}"
     assert os.path.dirname(os.path.realpath(place(loop, evidence_id))) == os.path.realpath(
         loop.path("evidence")
@@ -92,81 +92,84 @@ def test_the_id_names_the_first_task_in_plain_letters(loop, tasks, label):
 
 
 def test_the_index_holds_the_digest_of_the_file(loop):
-    data = place(loop, record.add(loop, facts(output_tail="é\n"))).read_bytes()
-    (entry,) = record.entries(loop)
+    data = place(loop, check_record.add(loop, facts(output_tail="é\n"))).read_bytes()
+    (entry,) = check_record.entries(loop)
     assert entry.sha256 == hashlib.sha256(data).hexdigest()
     assert (entry.tasks, entry.command, entry.green, entry.duration_s) == (["F1"], "make", True, 1.5)
-    assert record.state(loop, entry) == record.SOUND
+    assert check_record.state(loop, entry) == check_record.SOUND
 
 
 def test_a_file_that_was_changed_or_taken_away_is_told(loop):
-    first, second = (record.add(loop, facts()) for _ in range(2))
+    first, second = (check_record.add(loop, facts()) for _ in range(2))
     place(loop, first).write_text(place(loop, first).read_text().replace("true", "false"))
     place(loop, second).unlink()
-    assert [record.state(loop, entry) for entry in record.entries(loop)] == [record.ALTERED, record.MISSING]
+    assert [check_record.state(loop, entry) for entry in check_record.entries(loop)] == [
+        check_record.ALTERED,
+        check_record.MISSING,
+    ]
 
 
 def test_what_was_recorded_can_be_read_again(loop):
-    evidence_id = record.add(loop, facts(output_tail='a"b\\c\n\t✓'))
-    assert record.load(loop, evidence_id)["output_tail"] == 'a"b\\c\n\t✓'
+    evidence_id = check_record.add(loop, facts(output_tail='a"b\\c\n\t✓'))
+    assert check_record.load(loop, evidence_id)["output_tail"] == 'a"b\\c\n\t✓'
 
 
 @pytest.mark.parametrize("evidence_id", ["0009-F1", "", "../loop", "../../../feature_list"])
 def test_what_is_not_evidence_is_not_read(loop, evidence_id):
-    record.add(loop, facts())
-    assert record.load(loop, evidence_id) is None
+    check_record.add(loop, facts())
+    assert check_record.load(loop, evidence_id) is None
 
 
 @pytest.mark.parametrize("line", ["", "{", "[]", "{}", '{"id": "0001-F1"}', "null"])
 def test_a_broken_line_of_the_index_is_passed_over(loop, line):
-    record.add(loop, facts())
+    check_record.add(loop, facts())
     with index(loop).open("a") as file:
         file.write(line + "\n")
-    record.add(loop, facts())
-    assert [entry.id for entry in record.entries(loop)] == ["0001-F1", "0002-F1"]
+    check_record.add(loop, facts())
+    assert [entry.id for entry in check_record.entries(loop)] == ["0001-F1", "0002-F1"]
 
 
 def test_without_an_index_nothing_is_known(loop):
-    assert record.entries(loop) == []
+    assert check_record.entries(loop) == []
 
 
 def test_the_last_run_of_a_command_tells_how_long_it_takes(loop):
     for command, duration_s in (("a", 1.0), ("b", 2.0), ("a", 3.0)):
-        record.add(loop, facts(command=command, duration_s=duration_s))
-    assert record.durations(record.entries(loop)) == {"a": 3.0, "b": 2.0}
+        check_record.add(loop, facts(command=command, duration_s=duration_s))
+    assert check_record.durations(check_record.entries(loop)) == {"a": 3.0, "b": 2.0}
 
 
 def test_numbers_go_on_from_the_end_of_the_index_without_a_look_at_the_files(loop, monkeypatch):
     for _ in range(3):
-        record.add(loop, facts())
-    monkeypatch.setattr(record.files, "names", lambda folder: pytest.fail("the folder was listed"))
-    assert record.add(loop, facts("F2")) == "0004-F2"
+        check_record.add(loop, facts())
+    monkeypatch.setattr(check_record.files, "names", lambda folder: pytest.fail("the folder was listed"))
+    assert check_record.add(loop, facts("F2")) == "0004-F2"
 
 
 def test_of_a_long_index_only_the_end_is_read(loop):
-    record.add(loop, facts())
+    check_record.add(loop, facts())
     line = index(loop).read_text()
-    many = 3 * record.TAIL // len(line)
+    many = 3 * check_record.TAIL // len(line)
     index(loop).write_text("".join(line.replace("0001-", f"{n:04d}-") for n in range(1, many + 1)))
-    assert record.add(loop, facts()) == f"{many + 1:04d}-F1"
-    found = record.recent(loop)
+    assert check_record.add(loop, facts()) == f"{many + 1:04d}-F1"
+    found = check_record.recent(loop)
     assert [found[-2].id, found[-1].id] == [f"{many:04d}-F1", f"{many + 1:04d}-F1"]
-    assert record.TAIL // 2 < len(found) * len(line) <= record.TAIL
-    assert len(record.recent(loop, suffices=lambda found: len(found) > many // 2)) > many // 2
-    assert record.recent(loop, suffices=lambda found: False) == record.entries(loop)
+    assert check_record.TAIL // 2 < len(found) * len(line) <= check_record.TAIL
+    assert len(check_record.recent(loop, suffices=lambda found: len(found) > many // 2)) > many // 2
+    assert check_record.recent(loop, suffices=lambda found: False) == check_record.entries(loop)
 
 
 def test_numbers_never_go_back(loop):
     """Whatever is lost of the files or of the index."""
     for name in ("F1", "F2", "F3"):
-        record.add(loop, facts(name))
+        check_record.add(loop, facts(name))
     shutil.rmtree(loop.path("evidence"))
-    assert record.add(loop, facts("F4")) == "0004-F4"
+    assert check_record.add(loop, facts("F4")) == "0004-F4"
     text = index(loop).read_text()
     index(loop).write_text(text[: -len(text.splitlines()[-1]) // 2])  # a torn line is still a number
-    assert record.add(loop, facts("F5")) == "0005-F5"
+    assert check_record.add(loop, facts("F5")) == "0005-F5"
     index(loop).unlink()
-    assert record.add(loop, facts("F6")) == "0006-F6"
+    assert check_record.add(loop, facts("F6")) == "0006-F6"
 
 
 def test_of_many_at_once_each_has_a_number_of_its_own(loop):
@@ -175,16 +178,16 @@ def test_of_many_at_once_each_has_a_number_of_its_own(loop):
         child = os.fork()
         if not child:
             for _ in range(5):
-                record.add(loop, facts(f"F{worker}"))
+                check_record.add(loop, facts(f"F{worker}"))
             os._exit(0)
         children.append(child)
     assert not any(os.waitpid(child, 0)[1] for child in children)
-    numbers = [int(entry.id.partition("-")[0]) for entry in record.entries(loop)]
+    numbers = [int(entry.id.partition("-")[0]) for entry in check_record.entries(loop)]
     assert numbers == list(range(1, 31))
 
 
 def test_an_index_that_somebody_holds_is_not_waited_for_long(loop, monkeypatch):
-    record.add(loop, facts())
-    monkeypatch.setattr(record, "WAIT_S", 0.05)
+    check_record.add(loop, facts())
+    monkeypatch.setattr(check_record, "WAIT_S", 0.05)
     with Lock(str(index(loop))):
-        assert record.add(loop, facts()) == "0002-F1"
+        assert check_record.add(loop, facts()) == "0002-F1"
