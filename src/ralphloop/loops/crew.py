@@ -14,7 +14,7 @@ from ralphloop.errors import BusyError, UserError
 from ralphloop.loops.place import Place
 from ralphloop.loops.setup import PACKAGE
 from ralphloop.runner.agent_process import end_strays
-from ralphloop.runner.terms import Terms
+from ralphloop.runner.session_terms import Terms
 from ralphloop.store import files, supervisor
 from ralphloop.store.loop import LoopFiles
 

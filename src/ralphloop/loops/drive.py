@@ -32,8 +32,8 @@ from ralphloop.proof import tree
 from ralphloop.proof.approval import waiting
 from ralphloop.runner.agent_process import end_strays
 from ralphloop.runner.control import Control
-from ralphloop.runner.supervise import supervise
-from ralphloop.runner.terms import Terms
+from ralphloop.runner.driver import supervise
+from ralphloop.runner.session_terms import Terms
 from ralphloop.store import arming, supervisor
 from ralphloop.store.loop import LoopFiles
 from ralphloop.store.shelf import Shelf

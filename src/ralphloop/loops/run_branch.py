@@ -11,7 +11,7 @@ from ralphloop.errors import CommitError, UserError
 from ralphloop.loops.place import Place
 from ralphloop.proof import commit, worktree
 from ralphloop.runner import leftover
-from ralphloop.runner.terms import Terms
+from ralphloop.runner.session_terms import Terms
 from ralphloop.store.loop import LoopFiles
 from ralphloop.tasklists.registry import own_file
 from ralphloop.tasklists.source import Source

@@ -1,4 +1,5 @@
-"""A loop while a supervisor has charge of it: every change of its state between two sessions."""
+"""A loop while a supervisor has charge of it: every change of its state between two sessions, and the text
+that the next one begins with."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from ralphloop.agents.transcript_place import transcript_of
-from ralphloop.domain import limits
+from ralphloop.domain import limits, prompt
 from ralphloop.domain.ledger import name_tasks
 from ralphloop.domain.model import (
     ENDED,
@@ -22,20 +23,23 @@ from ralphloop.domain.model import (
     LoopState,
     StopEvent,
 )
+from ralphloop.domain.prompt import Words
 from ralphloop.domain.supervision import REGISTRATION, Supervision
 from ralphloop.engine import find, spending
 from ralphloop.engine.amendment import leave_out, set_aside
 from ralphloop.engine.stop import decision_on
+from ralphloop.engine.words import words_for
 from ralphloop.errors import BusyError
 from ralphloop.proof import commit
-from ralphloop.runner import opening
 from ralphloop.runner.judge import Session, Verdict
-from ralphloop.runner.terms import Terms
-from ralphloop.store import arming, tasks
+from ralphloop.runner.session_terms import Terms
+from ralphloop.store import arming, files, tasks
 from ralphloop.store.loop import PAUSE, LoopFiles, iso, obey
+from ralphloop.store.tasks import Reading, is_written
 
 LOCK_S = 60.0  # a stop holds the lock for moments, and nobody waits for us
 SKIP_S = 3.0  # but who skips a task waits
+PROMPT_MAX = 1_000_000
 
 
 class Begun(NamedTuple):
@@ -86,7 +90,7 @@ class Custody:
                 return None
             terms = self._supervision(work.next[0].model if work is not None and work.next else "")
             self.loop.record.supervision = terms
-            text = reason or opening.text(self.loop, state, reading, cwd=self.cwd, env=self.env)
+            text = reason or opening(self.loop, state, reading, cwd=self.cwd, env=self.env)
             given = [item.id for item in work.next] if work is not None else []
             session, self._first = self._first or str(uuid.uuid4()), ""
             state.current = given[0] if given else state.current
@@ -289,3 +293,37 @@ class Custody:
         self.loop.clear_request()
         self.loop.rest(state)
         tasks.show_now(self.loop, state)
+
+
+def opening(loop: LoopFiles, state: LoopState, reading: Reading, *, cwd: str, env: Mapping[str, str]) -> str:
+    """It always begins with words of ours: a file of the project must not be taken for a typed command."""
+    words = words_for(loop, cwd, env)
+    parts = [_where(loop, words), _own_prompt(loop), state.carry, _task(loop, state, reading, words)]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _where(loop: LoopFiles, words: Words) -> str:
+    notes = f" and in {words.notes_path}" if words.notes_path else ""
+    return (
+        f"This is a fresh session of the loop {prompt.line(loop.record.name, 80)}. What earlier sessions did "
+        f"is in the files, in the log of git{notes}. Nobody reads along: work on the task below, claim it, "
+        "then stop." + (" Whatever is said below: do not commit, ralphloop does." if words.branch else "")
+    )
+
+
+def _own_prompt(loop: LoopFiles) -> str:
+    path = loop.record.paths.get("prompt", "")
+    if not path or files.leads_out(path, loop.record.root):  # a link must not send what lies elsewhere
+        return ""
+    text = (files.read_quietly(path) or "").strip()
+    return text if len(text) <= PROMPT_MAX else f"Read {path} first."
+
+
+def _task(loop: LoopFiles, state: LoopState, reading: Reading, words: Words) -> str:
+    work = reading.work
+    if work is None:
+        return f"Look at {words.list_path} and go on with it."
+    if work.phase != "execution":
+        return prompt.phase(state, work, written=is_written(loop.record, work), words=words)
+    limit = int(loop.record.limits.iterations)
+    return prompt.continuation(state, work, limit=limit, words=words, notes=reading.notes)

@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+import json
+import os
+import shutil
+import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
+from ralphloop.agents import nested
 from ralphloop.agents.event import Event, Limit, Result, Retry
+from ralphloop.agents.registry import Client
+from ralphloop.domain.supervision import REGISTRATION
+from ralphloop.engine import spending
+from ralphloop.engine.words import package
+from ralphloop.errors import AgentStartError
 from ralphloop.runner import control, judge
 from ralphloop.runner.agent_process import AgentProcess
-from ralphloop.runner.control import Control
-from ralphloop.runner.deadline import Deadline
+from ralphloop.runner.control import Control, Deadline
+from ralphloop.runner.custody import Begun, Custody
 from ralphloop.runner.judge import Session
-from ralphloop.runner.ladder import Ladder
 from ralphloop.store import supervisor
+from ralphloop.store.loop import LoopFiles
 
+WORD_MAX = 200
 # between interrupt, terminate and kill; nobody is left to wait where the command that started us is gone
 GRACES_S, HASTE_S = (5.0, 5.0), (1.0, 1.0)
 DEAF_S = 5.0
@@ -23,7 +34,56 @@ DEAF_S = 5.0
 REFUSALS = 3
 
 
+INTERRUPT, TERMINATE, KILL = "interrupt", "terminate", "kill"
+
 Parse = Callable[[bytes], "Event | None"]
+
+
+def start(begun: Begun, custody: Custody, agent: Client) -> AgentProcess:
+    """AgentStartError if it cannot be started."""
+    terms, loop, env = custody.terms, custody.loop, custody.env
+    command = agent.hook_command(package(), registration=REGISTRATION)
+    words = agent.print_argv(
+        session=begun.session,
+        settings=json.dumps(agent.run_settings(command)),
+        model=begun.model,
+        fallback_model=terms.fallback_model,
+        permission_mode=terms.permission_mode,
+        budget_usd=_budget_usd(loop),
+    )
+    words[0] = program_at(words[0], env) or words[0]
+    if not _is_word(begun.model):
+        raise AgentStartError(f"the model of task {begun.task} is no name of a model: repair the list")
+    return AgentProcess(words, cwd=custody.cwd, env=env, prompt=begun.prompt, owner=loop.kept)
+
+
+def _budget_usd(loop: LoopFiles) -> float:
+    """What is left of the loop's dollars; the hook alone would only notice at the end of a turn."""
+    most = loop.record.limits.cost_usd
+    return max(0.01, most - spending.so_far(loop).cost_usd) if most else 0.0
+
+
+def _is_word(text: str) -> bool:
+    """Whether it can be handed on to a program as one value."""
+    return len(text) <= WORD_MAX and text.isprintable() and not text.startswith("-")
+
+
+def program_at(name: str, env: Mapping[str, str]) -> str | None:
+    """Where the program is; a folder that is named from where we stand may be anybody's."""
+    folders = [folder for folder in (env.get("PATH") or "").split(os.pathsep) if os.path.isabs(folder)]
+    return shutil.which(name, path=os.pathsep.join(folders))
+
+
+def environment(env: Mapping[str, str]) -> dict[str, str]:
+    """The client's: no other client's marks, and our own command within reach of its shell."""
+    found = nested.scrubbed(env)
+    path = found.get("PATH") or os.defpath
+    for folder in (os.path.dirname(sys.executable), os.path.join(os.path.dirname(package()), "bin")):
+        if shutil.which("ralphloop", path=path) is None and os.access(
+            os.path.join(folder, "ralphloop"), os.X_OK
+        ):
+            path = os.pathsep.join([path, folder])
+    return {**found, "PATH": path}
 
 
 class Watched(NamedTuple):
@@ -137,3 +197,30 @@ class Drive:
         if self._ladder is None:
             self._ladder = Ladder(self._process.send, graces_s=HASTE_S if why == judge.GONE else GRACES_S)
             self._ladder.step(time.monotonic())
+
+
+class Ladder:
+    """Ends a client that does not want to: interrupt, terminate, kill, with time to obey between them."""
+
+    def __init__(self, send: Callable[[str], None], *, graces_s: tuple[float, float] = (5.0, 5.0)) -> None:
+        self._send = send
+        self._steps = [(INTERRUPT, graces_s[0]), (TERMINATE, graces_s[1]), (KILL, 0.0)]
+        self._due: float | None = None
+
+    @property
+    def is_spent(self) -> bool:
+        """Whether nothing is left to say."""
+        return not self._steps
+
+    def jump(self) -> None:
+        """Straight to the last word."""
+        self._steps = []
+        self._send(KILL)
+
+    def step(self, now: float) -> float | None:
+        """Say the next word if its time has come; the seconds until the one after it, None after the last."""
+        while self._steps and (self._due is None or now >= self._due):
+            word, grace_s = self._steps.pop(0)
+            self._send(word)
+            self._due = now + grace_s
+        return self._due - now if self._steps and self._due is not None else None

@@ -7,7 +7,7 @@ import select
 import subprocess
 
 from fakes.patience import eventually
-from ralphloop.runner.aside import Aside
+from ralphloop.runner.driver import Aside
 
 
 def said_by(aside: Aside) -> str:

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from fakes.patience import eventually
-from ralphloop.runner.deadline import Deadline
+from ralphloop.runner.control import Deadline
 
 
 class Clock:

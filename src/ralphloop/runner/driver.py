@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import os
+import signal
+import sys
 import time
-from collections.abc import Mapping
+import traceback
+from collections.abc import Callable, Mapping
 from functools import partial
 
 from ralphloop.agents.registry import client
 from ralphloop.domain.model import BUDGET, CANCELLED, COMPLETE, INTERRUPTED, LIMIT, RATE_LIMITED
 from ralphloop.errors import AgentStartError, GuardianLostError
 from ralphloop.proof.mask import mask, secrets, spellings
-from ralphloop.runner import boot, control, judge, leftover, session_start
+from ralphloop.runner import agent_session, boot, control, judge, leftover
 from ralphloop.runner.agent_process import Ending, end_strays
-from ralphloop.runner.aside import Aside
-from ralphloop.runner.control import Control
+from ralphloop.runner.agent_session import Drive, Watched
+from ralphloop.runner.control import Control, Deadline
 from ralphloop.runner.custody import Begun, Custody
-from ralphloop.runner.deadline import Deadline
-from ralphloop.runner.drive import Drive, Watched
 from ralphloop.runner.judge import Pace, Session, Trouble, Verdict
-from ralphloop.runner.terms import Terms
+from ralphloop.runner.pipe import Pipe
+from ralphloop.runner.session_terms import Terms
 from ralphloop.store import supervisor
 from ralphloop.store.loop import LoopFiles
 from ralphloop.store.supervisor import Holder
@@ -30,7 +32,7 @@ def supervise(loop: LoopFiles, terms: Terms, control_: Control, *, cwd: str, env
     supervisor.beat(loop)  # what stands there is another's last word, perhaps of yesterday
     leftover.forget(loop)
     end_strays(loop.kept)  # of a supervisor before this one; two agents must not work at once
-    custody = Custody(loop, terms, cwd=cwd, env=session_start.environment(env))
+    custody = Custody(loop, terms, cwd=cwd, env=agent_session.environment(env))
     Supervisor(custody, control_).run()
     if terms.branch:
         if loop.state().outcome == COMPLETE:  # no stop follows, and no other run as a rule
@@ -141,7 +143,7 @@ class Supervisor:
 
     def _watch(self, begun: Begun) -> Session:
         try:
-            process = session_start.start(begun, self._custody, self._client)
+            process = agent_session.start(begun, self._custody, self._client)
         except AgentStartError as error:
             cut = "" if isinstance(error, GuardianLostError) else judge.NO_START
             return Session(Ending(None, None, str(error)), cut=cut)
@@ -222,3 +224,52 @@ class Supervisor:
         for name, value in news.items():
             setattr(holder, name, value)
         supervisor.say(self._custody.loop, holder)
+
+
+class Aside:
+    """A copy of this process that does one thing and says the text that came of it."""
+
+    def __init__(self, work: Callable[[], str]) -> None:
+        reading, writing = os.pipe()
+        sys.stderr.flush()
+        self._pid = os.fork()
+        if self._pid == 0:
+            os.close(reading)
+            _do(work, writing)
+        os.close(writing)
+        self._pipe = Pipe(reading)
+        self._said = b""
+
+    def handles(self) -> list[int]:
+        return [self._pipe.handle] if self._pipe.is_open else []
+
+    def take(self) -> str | None:
+        """The text, once the work is done; None until then."""
+        self._said += self._pipe.read()
+        if self._pipe.is_open:
+            return None
+        self.end()
+        return self._said.decode("utf-8", "replace")
+
+    def end(self) -> None:
+        """Nothing of it is left; checks that it runs end with it."""
+        self._pipe.close()
+        if self._pid:
+            pid, self._pid = self._pid, 0
+            os.kill(pid, signal.SIGKILL)  # one that has ended is still ours until it is waited for
+            os.waitpid(pid, 0)
+
+
+def _do(work: Callable[[], str], writing: int) -> None:
+    """The copy's side; it leaves nothing to the code above it."""
+    try:
+        signal.set_wakeup_fd(-1)
+        os.setsid()
+        data = work().encode("utf-8", "replace")
+        while data:
+            data = data[os.write(writing, data) :]
+    finally:
+        if sys.exc_info()[0] is not None:
+            traceback.print_exc()  # into the supervisor's log
+        sys.stderr.flush()
+        os._exit(0)
