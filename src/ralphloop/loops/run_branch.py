@@ -10,7 +10,6 @@ from ralphloop.config import Config
 from ralphloop.errors import CommitError, UserError
 from ralphloop.loops.place import Place
 from ralphloop.proof import commit, worktree
-from ralphloop.runner import leftover
 from ralphloop.runner.session_terms import Terms
 from ralphloop.store.loop import LoopFiles
 from ralphloop.tasklists.registry import own_file
@@ -51,7 +50,7 @@ def _before(loop: LoopFiles | None, *, commits: bool | None, branch: str | None)
 
 
 def _must_be_as_left(loop: LoopFiles, *, cwd: str, env: Mapping[str, str]) -> None:
-    new = leftover.others(loop, cwd=cwd, env=env)
+    new = commit.changes_since(loop, cwd=cwd, env=env)
     if new:
         told = ", ".join(new[:10]) + (f" and {len(new) - 10} more" if len(new) > 10 else "")
         raise UserError(
@@ -66,7 +65,7 @@ def catch_up(loop: LoopFiles, *, cwd: str, env: Mapping[str, str]) -> None:
     except UserError as error:
         return commit.hold(loop, str(error))
     commit.catch_up(loop, cwd=cwd, env=env)
-    return leftover.note(loop, cwd=cwd, env=env)
+    return commit.note_left(loop, cwd=cwd, env=env)
 
 
 def switch(terms: Terms, *, cwd: str, env: Mapping[str, str]) -> None:

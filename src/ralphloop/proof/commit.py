@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from ralphloop import errors
+from ralphloop.domain import jsontext
 from ralphloop.domain.committed import FAULT, proof, reopened, waiting
 from ralphloop.domain.ledger import Ledger, name_tasks
 from ralphloop.domain.model import PROVEN, Task
@@ -19,8 +20,8 @@ from ralphloop.domain.plain import TURNS
 from ralphloop.domain.prompt import cut, line
 from ralphloop.proof import check_record
 from ralphloop.proof.tree import folder_for
-from ralphloop.proof.worktree import Index, Worktree
-from ralphloop.store import tasks
+from ralphloop.proof.worktree import Index, Worktree, dirty
+from ralphloop.store import files, tasks
 from ralphloop.store.loop import LoopFiles
 from ralphloop.tasklists.registry import own_file
 
@@ -241,6 +242,36 @@ def _note(loop: LoopFiles, due: Sequence[Due], *, made: Mapping[str, str], branc
         loop.journal(
             "commit", task=one.task.id, commit=made[one.task.id], branch=branch, evidence=one.about.evidence
         )
+
+
+def note_left(loop: LoopFiles, *, cwd: str, env: Mapping[str, str]) -> None:
+    """What this run leaves uncommitted is its own; what comes to that later is the person's."""
+    files.write_text(_left(loop), jsontext.render({"files": _dirty(loop, cwd=cwd, env=env)}) + "\n")
+
+
+def forget_left(loop: LoopFiles) -> None:
+    """From now on what is in the tree is this run's; one that is killed notes nothing."""
+    files.remove(_left(loop))
+
+
+def changes_since(loop: LoopFiles, *, cwd: str, env: Mapping[str, str]) -> list[str]:
+    """The changes since the last run; none where that one was killed and could not say what it left."""
+    try:
+        left = jsontext.parse_object(files.read_quietly(_left(loop)) or "")["files"]
+    except (ValueError, KeyError):
+        return []
+    return [path for path in _dirty(loop, cwd=cwd, env=env) if path not in left]
+
+
+def _dirty(loop: LoopFiles, *, cwd: str, env: Mapping[str, str]) -> list[str]:
+    try:
+        return dirty(cwd, env, lists=[os.path.dirname(own_file(loop.record))])
+    except errors.CommitError as error:
+        raise errors.UserError(str(error)) from None
+
+
+def _left(loop: LoopFiles) -> str:
+    return os.path.join(loop.kept, "left.json")
 
 
 def trailers_of(task_id: str, *, loop_id: str, evidence: str) -> Trailers:

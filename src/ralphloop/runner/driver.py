@@ -13,8 +13,9 @@ from functools import partial
 from ralphloop.agents.registry import client
 from ralphloop.domain.model import BUDGET, CANCELLED, COMPLETE, INTERRUPTED, LIMIT, RATE_LIMITED
 from ralphloop.errors import AgentStartError, GuardianLostError
+from ralphloop.proof import commit
 from ralphloop.proof.mask import mask, secrets, spellings
-from ralphloop.runner import agent_session, boot, control, judge, leftover
+from ralphloop.runner import agent_session, boot, control, judge
 from ralphloop.runner.agent_process import Ending, end_strays
 from ralphloop.runner.agent_session import Drive, Watched
 from ralphloop.runner.control import Control, Deadline
@@ -30,7 +31,7 @@ from ralphloop.store.supervisor import Holder
 def supervise(loop: LoopFiles, terms: Terms, control_: Control, *, cwd: str, env: Mapping[str, str]) -> None:
     """Under the supervisor's lock: drive the loop until it rests or ends."""
     supervisor.beat(loop)  # what stands there is another's last word, perhaps of yesterday
-    leftover.forget(loop)
+    commit.forget_left(loop)
     end_strays(loop.kept)  # of a supervisor before this one; two agents must not work at once
     custody = Custody(loop, terms, cwd=cwd, env=agent_session.environment(env))
     Supervisor(custody, control_).run()
@@ -38,7 +39,7 @@ def supervise(loop: LoopFiles, terms: Terms, control_: Control, *, cwd: str, env
         if loop.state().outcome == COMPLETE:  # no stop follows, and no other run as a rule
             custody.commit(patiently=True)
         custody.keep_list()
-        leftover.note(loop, cwd=cwd, env=env)
+        commit.note_left(loop, cwd=cwd, env=env)
 
 
 class Supervisor:
