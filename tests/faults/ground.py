@@ -194,6 +194,8 @@ def load_everything() -> None:
         import_module(f"ralphloop.engine.{name}")
     for name in ("prove", "commit"):
         import_module(f"ralphloop.proof.{name}")
+    for name in ("runner.driver", "notify.send"):
+        import_module(f"ralphloop.{name}")
     for name in ("repair", "pins", "rotation"):
         import_module(f"ralphloop.store.{name}")
     gc.collect()

@@ -9,7 +9,6 @@ from typing import TypeVar
 from ralphloop.config import Config
 from ralphloop.errors import CommitError, UserError
 from ralphloop.loops.place import Place
-from ralphloop.proof import commit, worktree
 from ralphloop.runner.session_terms import Terms
 from ralphloop.store.loop import LoopFiles
 from ralphloop.tasklists.registry import own_file
@@ -36,6 +35,8 @@ def of(
     asked = commits if commits is not None else bool(branch) or settings.get("commit")
     if not asked:
         return ""
+    from ralphloop.proof import worktree
+
     wanted, lists = branch or settings.get("branch") or "", [os.path.dirname(own_file(source))]
     return _in_words(lambda: worktree.check(cwd, place.env, branch=wanted, lists=lists))
 
@@ -50,6 +51,8 @@ def _before(loop: LoopFiles | None, *, commits: bool | None, branch: str | None)
 
 
 def _must_be_as_left(loop: LoopFiles, *, cwd: str, env: Mapping[str, str]) -> None:
+    from ralphloop.proof import commit
+
     new = commit.changes_since(loop, cwd=cwd, env=env)
     if new:
         told = ", ".join(new[:10]) + (f" and {len(new) - 10} more" if len(new) > 10 else "")
@@ -60,6 +63,8 @@ def _must_be_as_left(loop: LoopFiles, *, cwd: str, env: Mapping[str, str]) -> No
 
 def catch_up(loop: LoopFiles, *, cwd: str, env: Mapping[str, str]) -> None:
     """Make the commits that a run could not make, once nothing but its own work would go into them."""
+    from ralphloop.proof import commit
+
     try:
         _must_be_as_left(loop, cwd=cwd, env=env)
     except UserError as error:
@@ -71,6 +76,8 @@ def catch_up(loop: LoopFiles, *, cwd: str, env: Mapping[str, str]) -> None:
 def switch(terms: Terms, *, cwd: str, env: Mapping[str, str]) -> None:
     """Once the loop has begun: nobody's branch changes without their consent."""
     if terms.branch:
+        from ralphloop.proof import worktree
+
         _in_words(lambda: worktree.switch(cwd, env, branch=terms.branch))
 
 

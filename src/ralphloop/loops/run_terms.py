@@ -16,8 +16,7 @@ from ralphloop.loops import run_branch
 from ralphloop.loops.person import require_person
 from ralphloop.loops.place import Place
 from ralphloop.proof.tree import main_checkout
-from ralphloop.runner.agent_session import program_at
-from ralphloop.runner.session_terms import Terms
+from ralphloop.runner.session_terms import Terms, program_at
 from ralphloop.store import files
 from ralphloop.store.installs import SettingsFile
 from ralphloop.store.loop import LoopFiles

@@ -18,12 +18,11 @@ from typing import Any, NamedTuple
 
 from ralphloop.agents.usage import context_of
 from ralphloop.domain.model import Task, TaskList
+from ralphloop.domain.proof import BUDGET_S, TIMEOUT_S
 from ralphloop.proof import check_record, tree
 from ralphloop.proof.mask import mask, secrets
 from ralphloop.store.loop import LoopFiles, iso
 
-TIMEOUT_S = 120.0  # of one command, unless its task says otherwise
-BUDGET_S = 300.0  # of one stop; the client waits for the hook a little longer than this
 WAITS, GREEN, RED, UNFINISHED = "waits", "green", "red", "unfinished"
 KEEPER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "keeper.py")
 KEEP = 64 * 1024

@@ -20,10 +20,9 @@ from ralphloop.domain.model import (
     Task,
     TaskList,
 )
-from ralphloop.domain.proof import Refusal, Results
+from ralphloop.domain.proof import BUDGET_S, Refusal, Results
 from ralphloop.proof import approval, check_record, protect, tree
 from ralphloop.proof.checker import (
-    BUDGET_S,
     GREEN,
     RED,
     UNFINISHED,

@@ -22,6 +22,7 @@ from ralphloop.runner.agent_process import AgentProcess
 from ralphloop.runner.control import Control, Deadline
 from ralphloop.runner.custody import Begun, Custody
 from ralphloop.runner.judge import Session
+from ralphloop.runner.session_terms import program_at
 from ralphloop.store import supervisor
 from ralphloop.store.loop import LoopFiles
 
@@ -66,12 +67,6 @@ def _budget_usd(loop: LoopFiles) -> float:
 def _is_word(text: str) -> bool:
     """Whether it can be handed on to a program as one value."""
     return len(text) <= WORD_MAX and text.isprintable() and not text.startswith("-")
-
-
-def program_at(name: str, env: Mapping[str, str]) -> str | None:
-    """Where the program is; a folder that is named from where we stand may be anybody's."""
-    folders = [folder for folder in (env.get("PATH") or "").split(os.pathsep) if os.path.isabs(folder)]
-    return shutil.which(name, path=os.pathsep.join(folders))
 
 
 def environment(env: Mapping[str, str]) -> dict[str, str]:
