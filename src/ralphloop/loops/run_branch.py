@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
-from typing import TypeVar
+from collections.abc import Mapping
 
 from ralphloop.config import Config
-from ralphloop.errors import CommitError, UserError
+from ralphloop.errors import UserError
 from ralphloop.loops.place import Place
 from ralphloop.runner.session_terms import Terms
 from ralphloop.store.loop import LoopFiles
 from ralphloop.tasklists.registry import own_file
 from ralphloop.tasklists.source import Source
-
-T = TypeVar("T")
 
 
 def of(
@@ -38,7 +35,7 @@ def of(
     from ralphloop.proof import worktree
 
     wanted, lists = branch or settings.get("branch") or "", [os.path.dirname(own_file(source))]
-    return _in_words(lambda: worktree.check(cwd, place.env, branch=wanted, lists=lists))
+    return worktree.check(cwd, place.env, branch=wanted, lists=lists)
 
 
 def _before(loop: LoopFiles | None, *, commits: bool | None, branch: str | None) -> str:
@@ -78,11 +75,4 @@ def switch(terms: Terms, *, cwd: str, env: Mapping[str, str]) -> None:
     if terms.branch:
         from ralphloop.proof import worktree
 
-        _in_words(lambda: worktree.switch(cwd, env, branch=terms.branch))
-
-
-def _in_words(work: Callable[[], T]) -> T:
-    try:
-        return work()
-    except CommitError as error:
-        raise UserError(str(error)) from None
+        worktree.switch(cwd, env, branch=terms.branch)

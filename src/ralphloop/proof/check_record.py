@@ -53,30 +53,21 @@ def _add(loop: LoopFiles, folder: str, facts: dict[str, Any], round_no: int) -> 
         if files.create(os.path.join(folder, evidence_id + ".json"), text.encode()):
             break
         number += 1
-    line = {
-        "id": evidence_id,
-        "sha256": hashlib.sha256(text.encode()).hexdigest(),
-        "at": facts["at"],
-        "tasks": facts["tasks"],
-        "command": facts["command"],
-        "green": facts["green"],
-        "duration_s": facts["duration_s"],
-        "kind": facts["kind"],
-        "round": round_no,
-    }
+    told = {name: facts[name] for name in ("at", "tasks", "command", "green", "duration_s", "kind")}
+    line = {"id": evidence_id, "sha256": _digest(text.encode()), **told, "round": round_no}
     # a line that was cut off must not take the next one with it
-    torn_end = "" if _tail(loop, 1).text in ("", "\n") else "\n"
+    torn_end = "" if _tail(loop, 1)[0] in ("", "\n") else "\n"
     files.append(_index(loop), torn_end + jsontext.render(line) + "\n")
     return evidence_id
 
 
 def next_number(loop: LoopFiles) -> int:
     """The one after the last in the index; without one there, after the highest of the files."""
-    size, tail = LINE, Tail("", False)
-    while not tail.is_whole:
-        tail = _tail(loop, size)
-        is_torn = not tail.text.endswith("\n")
-        for raw in reversed(tail.text.splitlines()):
+    size, is_whole = LINE, False
+    while not is_whole:
+        text, is_whole = _tail(loop, size)
+        is_torn = not text.endswith("\n")
+        for raw in reversed(text.splitlines()):
             number = max((number_of(entry.id) for entry in _read(raw)[0]), default=0)
             if number:
                 return number + 1 + is_torn
@@ -90,22 +81,16 @@ def number_of(evidence_id: str) -> int:
     return int(number) if number.isascii() and number.isdigit() else 0
 
 
-class Tail(NamedTuple):
-    """The whole lines at the end of the index, the last one perhaps cut off."""
-
-    text: str
-    is_whole: bool
-
-
-def _tail(loop: LoopFiles, size: int) -> Tail:
+def _tail(loop: LoopFiles, size: int) -> tuple[str, bool]:
+    """The whole lines at the end of the index, the last one perhaps cut off; whether that is all of it."""
     try:
         with open(_index(loop), "rb") as file:
             start = max(0, file.seek(0, os.SEEK_END) - size)
             file.seek(start)
             text = file.read(size).decode("utf-8", "surrogateescape")
     except OSError:
-        return Tail("", True)
-    return Tail(text.partition("\n")[2] if start and size > 1 else text, not start)
+        return "", True
+    return text.partition("\n")[2] if start and size > 1 else text, not start
 
 
 def _label(tasks: list[str]) -> str:
@@ -128,9 +113,9 @@ def recent(loop: LoopFiles, *, suffices: Callable[[list[Entry]], bool] = lambda 
     that suffices."""
     size = TAIL
     while True:
-        tail = _tail(loop, size)
-        found = _read(tail.text)[0]
-        if tail.is_whole or suffices(found):
+        text, is_whole = _tail(loop, size)
+        found = _read(text)[0]
+        if is_whole or suffices(found):
             return found
         size *= 8
 
@@ -182,11 +167,11 @@ def state(loop: LoopFiles, entry: Entry) -> str:
     text = files.read_quietly(_path(loop, entry.id))
     if text is None:
         return MISSING
-    return (
-        SOUND
-        if hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest() == entry.sha256
-        else ALTERED
-    )
+    return SOUND if _digest(text.encode("utf-8", "surrogateescape")) == entry.sha256 else ALTERED
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
 
 
 def _path(loop: LoopFiles, evidence_id: str) -> str:

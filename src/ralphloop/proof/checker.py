@@ -8,7 +8,7 @@ import contextlib
 import json
 import os
 import re
-import selectors
+import select
 import signal
 import subprocess
 import sys
@@ -57,17 +57,10 @@ class Verdict(NamedTuple):
     evidence: str = ""
 
 
-def due(task: Task) -> Due:
-    return _due(task.id, task.verify, task.timeout_s)
-
-
-def due_of_list(listed: TaskList) -> Due:
-    """The list's own check, which is no task's."""
-    return _due("", listed.verify, listed.timeout_s)
-
-
-def _due(task: str, verify: Sequence[str], timeout_s: float | None) -> Due:
-    return Due(task, tuple(dict.fromkeys(verify)), min(timeout_s or TIMEOUT_S, BUDGET_S))
+def due(of: Task | TaskList) -> Due:
+    """The list's own check is no task's."""
+    name = of.id if isinstance(of, Task) else ""
+    return Due(name, tuple(dict.fromkeys(of.verify)), min(of.timeout_s or TIMEOUT_S, BUDGET_S))
 
 
 class Origin(NamedTuple):
@@ -270,10 +263,11 @@ def _ask(request: bytes, deadline: float) -> dict[str, Any] | None:
     finally:
         _end(keeper)
         lines = [_parsed(bytes(line)) for line in said.split(b"\n")[:-1]]
-        pid = lines[0].get("pid") if lines else None
-        if isinstance(pid, int) and not (len(lines) > 1 and _is_result(lines[1])):
+        started, result = [*lines, {}, {}][:2]
+        pid, is_known = started.get("pid"), _is_result(result)
+        if isinstance(pid, int) and not is_known:
             _kill_group(pid)  # it started the command, and may have been killed before it could end it
-    return lines[1] if len(lines) > 1 and _is_result(lines[1]) else None
+    return result if is_known else None
 
 
 def _parsed(line: bytes) -> dict[str, Any]:
@@ -296,24 +290,18 @@ def _exchange(keeper: subprocess.Popen[bytes], request: bytes, *, deadline: floa
     """Hand over the request and collect what the keeper says, until it is done or the deadline is over."""
     assert keeper.stdin is not None
     assert keeper.stdout is not None
-    os.set_blocking(keeper.stdin.fileno(), False)
-    with selectors.DefaultSelector() as selector:
-        selector.register(keeper.stdout, selectors.EVENT_READ)
-        selector.register(keeper.stdin, selectors.EVENT_WRITE)
-        while said.count(b"\n") < 2:
-            left_s = deadline - time.monotonic()
-            if left_s <= 0:
+    reading, writing = keeper.stdout.fileno(), keeper.stdin.fileno()
+    os.set_blocking(writing, False)
+    while said.count(b"\n") < 2 and (left_s := deadline - time.monotonic()) > 0:
+        wanted = [writing] if request else []
+        told, free, _ = select.select([reading], wanted, [], min(left_s, LONGEST_WAIT_S))
+        if free:
+            request = _send_some(writing, request)
+        if told:
+            data = os.read(reading, KEEP)
+            if not data:
                 return
-            for key, _ in selector.select(min(left_s, LONGEST_WAIT_S)):
-                if key.fileobj is keeper.stdout:
-                    data = os.read(key.fd, KEEP)
-                    if not data:
-                        return
-                    said += data
-                else:
-                    request = _send_some(key.fd, request)
-                    if not request:
-                        selector.unregister(keeper.stdin)
+            said += data
 
 
 def _send_some(handle: int, data: bytes) -> bytes:

@@ -143,11 +143,11 @@ def _due(loop: LoopFiles) -> list[Due]:
         if again:
             loop.save_ledger(ledger)
     wanted = set(waiting(ledger))
-    try:
-        listed = tasks.parse_source(loop.record) if wanted else None
-    except ValueError:
+    if not wanted:
         return []
-    if listed is None:
+    try:
+        listed = tasks.parse_source(loop.record)
+    except ValueError:
         return []
     name_tasks(listed, ledger)
     named = [task for task in listed.tasks if task.id in wanted]
@@ -157,30 +157,26 @@ def _due(loop: LoopFiles) -> list[Due]:
 
 def _shows(found: Sequence[check_record.Entry], named: Sequence[Task], ledger: Ledger) -> bool:
     """Whether the run that the ledger names is there for each, and a green one of every command before it."""
-    places = {entry.id: place for place, entry in enumerate(found)}
-    for task in named:
-        facts = ledger.tasks[task.id]
-        before = found[: places.get(proof(facts), -1) + 1]
-        green = {entry.command for entry in before if entry.green}
-        if facts.get("state") == PROVEN and not green.issuperset(task.verify):
-            return False
-    return True
+    proven = [task for task in named if ledger.tasks[task.id].get("state") == PROVEN]
+    return all(set(task.verify) <= _green(found, proof(ledger.tasks[task.id])).keys() for task in proven)
 
 
 def _one(task: Task, *, loop: LoopFiles, ledger: Ledger, known: Sequence[check_record.Entry]) -> Due:
     facts = ledger.tasks[task.id]
     why = proof(facts)
-    shown = _evidence(task, why, known) if facts.get("state") == PROVEN else why
+    shown = why
+    if facts.get("state") == PROVEN:
+        green = _green(known, why)
+        shown = ", ".join(sorted({*(green[text] for text in task.verify if text in green), why}))
     about = trailers_of(task.id, loop_id=loop.record.id, evidence=shown)
     return Due(task, why, about, facts.get("commit", ""))
 
 
-def _evidence(task: Task, last: str, known: Sequence[check_record.Entry]) -> str:
-    """The runs that prove it: of each of its commands the last green one, up to the one in the ledger."""
+def _green(known: Sequence[check_record.Entry], last: str) -> dict[str, str]:
+    """Of each command the last green run, up to the one that the ledger names."""
     places = [place for place, entry in enumerate(known) if entry.id == last]
     before = known[: places[-1] + 1] if places else ()
-    green = {entry.command: entry.id for entry in before if entry.green and entry.command in task.verify}
-    return ", ".join(sorted({*green.values(), last}))
+    return {entry.command: entry.id for entry in before if entry.green}
 
 
 def _commit(place: Worktree, due: Sequence[Due], *, branch: str) -> dict[str, str]:
@@ -264,10 +260,7 @@ def changes_since(loop: LoopFiles, *, cwd: str, env: Mapping[str, str]) -> list[
 
 
 def _dirty(loop: LoopFiles, *, cwd: str, env: Mapping[str, str]) -> list[str]:
-    try:
-        return dirty(cwd, env, lists=[os.path.dirname(own_file(loop.record))])
-    except errors.CommitError as error:
-        raise errors.UserError(str(error)) from None
+    return dirty(cwd, env, lists=[os.path.dirname(own_file(loop.record))])
 
 
 def _left(loop: LoopFiles) -> str:
@@ -279,9 +272,10 @@ def trailers_of(task_id: str, *, loop_id: str, evidence: str) -> Trailers:
 
 
 def message(task: Task, about: Trailers) -> str:
-    subject, body = _subject(task), _body(task)
+    name, title = line(_clean(task.id), 40), " ".join(_clean(task.title).split())
+    whole = f"{name}: {title}" if title else name
     ends = f"{TASK}: {about.task}\n{LOOP}: {about.loop}\n{EVIDENCE}: {about.evidence}\n"
-    return "\n\n".join(part for part in (subject, body, ends) if part)
+    return "\n\n".join(part for part in (cut(whole, SUBJECT_MAX), _body(task, whole), ends) if part)
 
 
 def trailers_in(text: str) -> Trailers | None:
@@ -304,19 +298,8 @@ def _name(task_id: str) -> str:
     return f"{shown} ~{digest}"
 
 
-def _subject(task: Task) -> str:
-    whole = _whole(task)
-    return cut(whole, SUBJECT_MAX)
-
-
-def _whole(task: Task) -> str:
-    name, title = line(_clean(task.id), 40), " ".join(_clean(task.title).split())
-    return f"{name}: {title}" if title else name
-
-
-def _body(task: Task) -> str:
+def _body(task: Task, whole: str) -> str:
     """The rest of a title that was cut, and the steps."""
-    whole = _whole(task)
     title = textwrap.fill(cut(whole, 1000), SUBJECT_MAX) if len(whole) > SUBJECT_MAX else ""
     steps = [line(_clean(step), STEP_MAX) for step in task.steps or task.body.splitlines()[1:]]
     listed = "\n".join(step if step[0] in "-*" else f"- {step}" for step in steps if step)

@@ -22,18 +22,7 @@ from ralphloop.domain.model import (
 )
 from ralphloop.domain.proof import BUDGET_S, Refusal, Results
 from ralphloop.proof import approval, check_record, protect, tree
-from ralphloop.proof.checker import (
-    GREEN,
-    RED,
-    UNFINISHED,
-    WAITS,
-    Checker,
-    Due,
-    Origin,
-    Verdict,
-    due,
-    due_of_list,
-)
+from ralphloop.proof.checker import GREEN, RED, UNFINISHED, WAITS, Checker, Due, Origin, Verdict, due
 from ralphloop.store import approvals, tasks
 from ralphloop.store.loop import LoopFiles
 
@@ -88,7 +77,7 @@ class Prover:
         self._note_waiting(listed, ledger, waiting=waiting)
         wanted = [due(task) for task in listed.tasks if is_due(task, ledger, final=self._is_final)]
         if self._is_final and listed.verify:
-            wanted.append(due_of_list(listed))
+            wanted.append(due(listed))
         for one in wanted:
             if self.results.blocked or unapproved.intersection(one.commands):
                 self.verdicts[one.task] = Verdict(WAITS)
@@ -107,7 +96,7 @@ class Prover:
         self._begin("", state)
         allowed = approvals.approved(self._loop.shelf)
         wanted = [due(task) for task in chosen]
-        wanted += [due_of_list(whole)] if whole is not None and whole.verify else []
+        wanted += [due(whole)] if whole is not None and whole.verify else []
         ready = [one for one in wanted if allowed.issuperset(one.commands)]
         self._due = self._checker.in_order(ready)
         return [one.task or THE_LIST for one in wanted if one not in ready]
@@ -173,9 +162,7 @@ class Prover:
         if before and not self._is_final:
             self.touched = before
         else:
-            self.verdicts.update(
-                self._checker.judge(self._due, iteration=self._iteration, round_no=self._round)
-            )
+            self.verdicts |= self._checker.judge(self._due, iteration=self._iteration, round_no=self._round)
             self.touched = protected.put_back()
             self._tree_after = self._tree_digest() if self._is_final else ""
         if self.touched:
@@ -184,9 +171,8 @@ class Prover:
     def _refuse_touched(self) -> None:
         named = ", ".join(f"{entry.path} ({entry.what})" for entry in self.touched[:TOUCHED_SHOWN])
         is_back = all(entry.restored for entry in self.touched)
-        why = f"protected files were touched: {named}; " + (
-            "it is as it was again" if is_back else "put it back"
-        )
+        now = "it is as it was again" if is_back else "put it back"
+        why = f"protected files were touched: {named}; {now}"
         self.verdicts.update({one.task: Verdict(RED, why=why) for one in self._due})
 
     def settle(self, state: LoopState) -> None:
@@ -216,9 +202,7 @@ class Prover:
         state.final_tree = self._tree_after
         state.ledger += 1
         self._loop.save_ledger(ledger)
-        for task in self.results.proven[
-            known_before:
-        ]:  # whoever is killed before proves it again, unheard of
+        for task in self.results.proven[known_before:]:  # who is killed before proves it again, unheard of
             evidence = self.verdicts[task].evidence
             self._loop.journal("proven", task=task, evidence=evidence, final=self._is_final)
 

@@ -53,9 +53,12 @@ def check(root: str, env: Mapping[str, str], *, branch: str, lists: Iterable[str
         place.must_be_settled()
         _must_have_author(place)
         _must_be_clean(place, root, lists)
+        found = branch or place.branch
         if branch:
             _must_be_free(place, branch)
-        return branch or _checked_out(place)
+        elif not found:
+            raise errors.CommitError("HEAD is detached: switch to a branch first, or name one with --branch.")
+        return found
 
 
 def switch(root: str, env: Mapping[str, str], *, branch: str) -> str:
@@ -119,13 +122,6 @@ def _kind(row: str) -> str:
     if row.startswith("??"):
         return "untracked"
     return "changed" if row[1] != " " else "staged"
-
-
-def _checked_out(place: Worktree) -> str:
-    found = place.branch
-    if not found:
-        raise errors.CommitError("HEAD is detached: switch to a branch first, or name one with --branch.")
-    return found
 
 
 def _must_be_free(place: Worktree, branch: str) -> None:
