@@ -7,7 +7,7 @@ import contextlib
 import json
 import os
 import secrets
-import selectors
+import select
 import signal
 import subprocess
 import sys
@@ -94,7 +94,7 @@ class AgentProcess:
             left_s = deadline - time.monotonic()
             if left_s <= 0:
                 self._guardian.kill()
-            _wait(self.handles(), max(left_s, 1.0))
+            select.select(self.handles(), [], [], max(left_s, 1.0))
             self.take()
 
     def _start(self, words: list[str], cwd: str, env: Mapping[str, str], prompt: str) -> None:
@@ -128,7 +128,7 @@ class AgentProcess:
         deadline = time.monotonic() + START_S
         said: list[bytes] = []
         while not said and self._reports.is_open and time.monotonic() < deadline:
-            _wait([self._reports.handle], max(0.0, deadline - time.monotonic()))
+            select.select([self._reports.handle], [], [], max(0.0, deadline - time.monotonic()))
             said = self._said.add(self._reports.read())
         first = _object(said[0]) if said else {}
         if "failed" in first:
@@ -199,13 +199,6 @@ def _there(file: IO[bytes] | None) -> IO[bytes]:
 def _write(handle: int, data: bytes) -> None:
     while data:
         data = data[os.write(handle, data) :]
-
-
-def _wait(handles: list[int], timeout_s: float) -> None:
-    with selectors.DefaultSelector() as selector:
-        for handle in handles:
-            selector.register(handle, selectors.EVENT_READ)
-        selector.select(timeout_s)
 
 
 def end_strays(owner: str) -> None:

@@ -8,11 +8,11 @@ import shutil
 import sys
 import time
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
 
 from ralphloop.agents import nested
 from ralphloop.agents.event import Event, Limit, Result, Retry
 from ralphloop.agents.registry import Client
+from ralphloop.domain.model import CANCELLED
 from ralphloop.domain.supervision import REGISTRATION
 from ralphloop.engine import spending
 from ralphloop.engine.words import package
@@ -36,8 +36,6 @@ REFUSALS = 3
 
 
 INTERRUPT, TERMINATE, KILL = "interrupt", "terminate", "kill"
-
-Parse = Callable[[bytes], "Event | None"]
 
 
 def start(begun: Begun, custody: Custody, agent: Client) -> AgentProcess:
@@ -81,24 +79,25 @@ def environment(env: Mapping[str, str]) -> dict[str, str]:
     return {**found, "PATH": path}
 
 
-class Watched(NamedTuple):
-    """What a session is asked about while it runs."""
-
-    parse: Parse  # what a line of the client means
-    is_cancelled: Callable[[], bool]  # by somebody at another terminal
-    pause: Callable[[], None]
-    skip: Callable[[], bool]  # leave the task at hand out; False if that cannot be done now
-    more_time_s: Callable[[], float]  # what the person has added to it since it began
-
-
 class Drive:
+    """`parse` says what a line of the client means."""
+
     def __init__(
-        self, process: AgentProcess, control_: Control, *, idle_s: float, time_left_s: float
+        self,
+        process: AgentProcess,
+        control_: Control,
+        *,
+        custody: Custody,
+        begun: Begun,
+        parse: Callable[[bytes], Event | None],
     ) -> None:
         self._process = process
         self._control = control_
-        self._idle = Deadline(idle_s)
-        self._time = Deadline(time_left_s)
+        self._custody = custody
+        self._begun = begun
+        self._parse = parse
+        self._idle = Deadline(custody.terms.idle_s)
+        self._time = Deadline(begun.time_left_s)
         self._added_s = 0.0
         self._glance = Deadline(control.STEP_S)  # at the loop's state, however much the client says
         self._ladder: Ladder | None = None
@@ -108,15 +107,15 @@ class Drive:
         self._refusals, self._refused = 0, ""
         self._cut = ""
 
-    def run(self, watched: Watched) -> Session:
+    def run(self) -> Session:
         """How it ended, what it reported last, and why we ended it, if we did."""
         try:
             while self._process.ended is None and not self._is_deaf():
                 self._control.wait(self._process.handles())
-                self._listen(watched.parse)
+                self._listen()
                 for word in self._control.take():
-                    self._obey(word, watched)
-                self._look_around(watched)
+                    self._obey(word)
+                self._look_around()
         finally:
             self._process.close()
         assert self._process.ended is not None, "closing waits for the end"
@@ -127,13 +126,13 @@ class Drive:
         """Whether not even a kill was obeyed: then closing ends the guardian, too."""
         return self._ladder is not None and self._ladder.is_spent and self._last.is_over()
 
-    def _listen(self, parse: Parse) -> None:
+    def _listen(self) -> None:
         # Garbage is no sign of life, and not worth a look.
         lines = [line for line in self._process.take() if line.startswith(b"{")]
         if lines:
             self._idle.reset()
         for line in lines:
-            event = parse(line)
+            event = self._parse(line)
             if isinstance(event, Result):
                 self._result = event
             elif isinstance(event, Limit) and event.status == "rejected":
@@ -149,11 +148,11 @@ class Drive:
         if self._refusals >= REFUSALS:
             self._end(judge.LOGIN)
 
-    def _obey(self, word: str, watched: Watched) -> None:
+    def _obey(self, word: str) -> None:
         if word == supervisor.PAUSE:
-            watched.pause()
+            self._custody.ask_to_pause()
         elif word == supervisor.SKIP_TASK:
-            if watched.skip():
+            if self._custody.skip():
                 self._end(judge.SKIP)
         elif word in (supervisor.INTERRUPT, supervisor.KILL):
             self._end(judge.INTERRUPT)
@@ -163,7 +162,7 @@ class Drive:
             self._last.reset()
             self._ladder.jump()
 
-    def _look_around(self, watched: Watched) -> None:
+    def _look_around(self) -> None:
         if self._ladder is not None:
             if not self._ladder.is_spent:
                 self._last.reset()
@@ -171,17 +170,18 @@ class Drive:
         elif self._idle.is_over():
             self._end(judge.IDLE)
         elif self._time.is_over():
-            self._take_time(watched.more_time_s())
+            self._take_time()
             if self._time.is_over():
                 self._end(judge.TIME)
         elif self._glance.is_over():
             self._glance.reset()
-            self._take_time(watched.more_time_s())
-            if watched.is_cancelled():
+            self._take_time()
+            if self._custody.state().outcome == CANCELLED:
                 self._end(judge.HALT)
 
-    def _take_time(self, more_s: float) -> None:
+    def _take_time(self) -> None:
         """What the person has added since the session began, or taken away."""
+        more_s = self._custody.more_time_s(self._begun)
         if more_s != self._added_s:
             left_s = self._time.left() + more_s - self._added_s
             self._time, self._added_s = Deadline(max(0.0, left_s)), more_s

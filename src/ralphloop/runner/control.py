@@ -78,11 +78,7 @@ class Deadline:
     """
 
     def __init__(
-        self,
-        seconds: float,
-        *,
-        wall: Callable[[], float] = time.time,
-        boot: Callable[[], float] = clock,
+        self, seconds: float, *, wall: Callable[[], float] = time.time, boot: Callable[[], float] = clock
     ) -> None:
         self._seconds = seconds
         self._clocks = (wall, boot)

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
 from ralphloop.agents.transcript_place import transcript_of
@@ -69,6 +69,11 @@ class Custody:
             raise OSError(f"the state of {self.loop.record.name} cannot be read")
         return state
 
+    @contextmanager
+    def _locked(self) -> Iterator[LoopState]:
+        with self.loop.lock(wait_s=LOCK_S):
+            yield self.state()
+
     @property
     def is_live(self) -> bool:
         """Whether the loop goes on, as far as anybody has said until now."""
@@ -77,37 +82,31 @@ class Custody:
     def begin(self, number: int, *, reason: str = "") -> Begun | None:
         """Make a new session the owner; None if the loop rests, or nothing in it can be worked on. `reason`
         is a text that the rules have sent already."""
-        with self.loop.lock(wait_s=LOCK_S):
+        loop = self.loop
+        with loop.lock(wait_s=LOCK_S):
             # limits and approvals may have changed
-            self.loop.record = self.loop.shelf.fresh(self.loop.record)
+            loop.record = loop.shelf.fresh(loop.record)
             state = self.state()
             if not self._goes_on(state) or self._is_overspent(state):
                 return None
-            reading = tasks.read_work(self.loop, state, now=time.time())
+            reading = tasks.read_work(loop, state, now=time.time())
             work = reading.work
             if not reason and (work is None or (work.phase == "execution" and not work.next)):
-                self.loop.save(state)
+                loop.save(state)
                 return None
             terms = self._supervision(work.next[0].model if work is not None and work.next else "")
-            self.loop.record.supervision = terms
-            text = reason or opening(self.loop, state, reading, cwd=self.cwd, env=self.env)
+            loop.record.supervision = terms
+            text = reason or opening(loop, state, reading, cwd=self.cwd, env=self.env)
             given = [item.id for item in work.next] if work is not None else []
             session, self._first = self._first or str(uuid.uuid4()), ""
             state.current = given[0] if given else state.current
-            arming.hand_on(self.loop, state, session=session, terms=terms, batch=given)
+            arming.hand_on(loop, state, session=session, terms=terms, batch=given)
             begun = Begun(
-                session,
-                terms.model,
-                state.current,
-                text,
-                self._time_left_s(state),
-                self.loop.record.limits,
+                session, terms.model, state.current, text, self._time_left_s(state), loop.record.limits
             )
-            self.loop.journal(
-                "session", session=session, number=number, model=terms.model, task=state.current
-            )
-            if self.loop.record.limits.budgeted:
-                spending.go_on(self.loop, state)
+            loop.journal("session", session=session, number=number, model=terms.model, task=state.current)
+            if loop.record.limits.budgeted:
+                spending.go_on(loop, state)
         return begun
 
     def _is_overspent(self, state: LoopState) -> bool:
@@ -158,8 +157,7 @@ class Custody:
     ) -> None:
         """Write down how the session ended, and count what counts."""
         result = session.result
-        with self.loop.lock(wait_s=LOCK_S):
-            state = self.state()
+        with self._locked() as state:
             if verdict.tried and state.live:
                 state.iteration += 1
                 task = state.current or begun.task
@@ -217,8 +215,9 @@ class Custody:
             spent = spending.settle(loop, state, env=self.env)
             return limits.overspent(spent, loop.record.limits)[1]
 
-    def skip(self, task: str) -> bool:
-        """The person at the view leaves a task out; False if that cannot be done now, which they see."""
+    def skip(self) -> bool:
+        """The person at the view leaves the task at hand out; False if that cannot be done now, which they
+        see."""
         loop = self.loop
         with suppress(BusyError), loop.lock(wait_s=SKIP_S):
             state, ledger = loop.state(), loop.load_ledger()
@@ -228,14 +227,13 @@ class Custody:
                 return False
             name_tasks(listed, ledger)
             ids = [item.id for item in listed.tasks]
-            if state.outcome not in FINAL and task in ids:
-                return leave_out(loop, ids.index(task), state=state, ledger=ledger, listed=listed)
+            if state.outcome not in FINAL and state.current in ids:
+                return leave_out(loop, ids.index(state.current), state=state, ledger=ledger, listed=listed)
         return False
 
     def set_aside(self, task: str, why: str) -> bool:
         """Go on without a task at which every session breaks off; False if no other can run."""
-        with self.loop.lock(wait_s=LOCK_S):
-            state = self.state()
+        with self._locked() as state:
             work = tasks.read_work(self.loop, state, now=time.time()).work
             can_go_on = state.live and work is not None and not work.sequential and work.ready > 1
             if can_go_on and set_aside(self.loop, state, task, why=why):
@@ -245,8 +243,7 @@ class Custody:
 
     def wait(self, verdict: Verdict, *, outage: bool) -> None:
         """The loop rests until then; after an outage its state says so, and the time does not count."""
-        with self.loop.lock(wait_s=LOCK_S):
-            state = self.state()
+        with self._locked() as state:
             if outage and state.live:
                 state.resume_at = verdict.until
                 self._close(state, PAUSED, RATE_LIMITED, verdict.why)
@@ -254,16 +251,14 @@ class Custody:
 
     def go_on(self) -> bool:
         """After a wait; False if the loop is over, or somebody paused it meanwhile."""
-        with self.loop.lock(wait_s=LOCK_S):
-            state = self.state()
+        with self._locked() as state:
             if state.outcome == RATE_LIMITED and not self.loop.request():
                 arming.take_up(self.loop, state, anew=False, supervision=self.loop.record.supervision)
             return self._goes_on(state)
 
     def take_up(self) -> None:
         """After a pause that the person has ended."""
-        with self.loop.lock(wait_s=LOCK_S):
-            state = self.state()
+        with self._locked() as state:
             if state.outcome == INTERRUPTED:
                 arming.take_up(self.loop, state, anew=False, supervision=self.loop.record.supervision)
 
@@ -277,8 +272,7 @@ class Custody:
 
     def finish(self, outcome: str, detail: str) -> None:
         """Let the loop rest or end with what the supervisor found; what it says itself holds."""
-        with self.loop.lock(wait_s=LOCK_S):
-            state = self.state()
+        with self._locked() as state:
             if state.live or (state.outcome == RATE_LIMITED and outcome != RATE_LIMITED):
                 rests = outcome in (INTERRUPTED, RATE_LIMITED)
                 self._close(state, PAUSED if rests else ENDED, outcome, detail)

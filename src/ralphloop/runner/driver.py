@@ -11,13 +11,13 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from ralphloop.agents.registry import client
-from ralphloop.domain.model import BUDGET, CANCELLED, COMPLETE, INTERRUPTED, LIMIT, RATE_LIMITED
+from ralphloop.domain.model import BUDGET, COMPLETE, INTERRUPTED, LIMIT, RATE_LIMITED
 from ralphloop.errors import AgentStartError, GuardianLostError
 from ralphloop.proof import commit
 from ralphloop.proof.mask import mask, secrets, spellings
 from ralphloop.runner import agent_session, boot, control, judge
 from ralphloop.runner.agent_process import Ending, end_strays
-from ralphloop.runner.agent_session import Drive, Watched
+from ralphloop.runner.agent_session import Drive
 from ralphloop.runner.control import Control, Deadline
 from ralphloop.runner.custody import Begun, Custody
 from ralphloop.runner.judge import Pace, Session, Trouble, Verdict
@@ -104,11 +104,7 @@ class Supervisor:
         session = session._replace(stops=state.stops, handed_over=state.handed_over, task=begun.task)
         verdict = self._judge(session)
         self._custody.ended(
-            begun,
-            session,
-            number=self._holder.number,
-            verdict=verdict,
-            duration_s=time.monotonic() - began,
+            begun, session, number=self._holder.number, verdict=verdict, duration_s=time.monotonic() - began
         )
         overspent = self._custody.account(begun)
         if verdict.outcome == BUDGET and not overspent and self._custody.has_more_dollars(begun):
@@ -148,16 +144,8 @@ class Supervisor:
         except AgentStartError as error:
             cut = "" if isinstance(error, GuardianLostError) else judge.NO_START
             return Session(Ending(None, None, str(error)), cut=cut)
-        drive = Drive(process, self._control, idle_s=self._terms.idle_s, time_left_s=begun.time_left_s)
-        return drive.run(
-            Watched(
-                parse=self._client.parse,
-                is_cancelled=lambda: self._custody.state().outcome == CANCELLED,
-                pause=self._custody.ask_to_pause,
-                skip=lambda: self._custody.skip(self._custody.state().current),
-                more_time_s=partial(self._custody.more_time_s, begun),
-            )
-        )
+        parse = self._client.parse
+        return Drive(process, self._control, custody=self._custody, begun=begun, parse=parse).run()
 
     def _judge(self, session: Session) -> Verdict:
         state = self._custody.state()
@@ -182,7 +170,7 @@ class Supervisor:
             if supervisor.PAUSE in said:
                 self._custody.ask_to_pause()
             if supervisor.SKIP_TASK in said:
-                self._custody.skip(self._custody.state().current)
+                self._custody.skip()
             if supervisor.SKIP_WAIT in said or self._custody.is_disturbed(outage=outage):
                 break
         return self._after(self._custody.go_on())

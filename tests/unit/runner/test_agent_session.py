@@ -9,8 +9,12 @@ from collections.abc import Iterable
 import pytest
 
 from ralphloop.agents.claude_stream import parse
+from ralphloop.domain.model import Limits, LoopState
 from ralphloop.runner import agent_session, judge
-from ralphloop.runner.agent_session import Drive, Ladder, Watched
+from ralphloop.runner.agent_process import AgentProcess
+from ralphloop.runner.agent_session import Drive, Ladder
+from ralphloop.runner.custody import Begun
+from ralphloop.runner.session_terms import Terms
 from ralphloop.store import supervisor
 from unit.runner.stage import Stage, to_the_end, wait_for_line
 
@@ -40,14 +44,23 @@ class Person:
         return [self._words.pop(0)] if self._words else []
 
 
-def watched(more_time_s: float = 0.0) -> Watched:
-    return Watched(
-        parse=parse,
-        is_cancelled=lambda: False,
-        pause=lambda: None,
-        skip=lambda: False,
-        more_time_s=lambda: more_time_s,
-    )
+class Loop:
+    """That nobody cancels, as its custody tells."""
+
+    def __init__(self, *, idle_s: float, more_time_s: float = 0.0) -> None:
+        self.terms = Terms(idle_s=idle_s)
+        self._more_time_s = more_time_s
+
+    def state(self) -> LoopState:
+        return LoopState(id="L1", layout="features")
+
+    def more_time_s(self, begun: Begun) -> float:
+        return self._more_time_s
+
+
+def driven(agent: AgentProcess, person: Person, *, loop: Loop, time_left_s: float) -> judge.Session:
+    begun = Begun("S1", "", "F1", "", time_left_s, Limits())
+    return Drive(agent, person, custody=loop, begun=begun, parse=parse).run()
 
 
 def test_an_interrupted_client_may_end_in_its_own_way(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -55,7 +68,7 @@ def test_an_interrupted_client_may_end_in_its_own_way(stage: Stage, monkeypatch:
     monkeypatch.setattr(agent_session, "DEAF_S", 0.0)
     agent = stage.python(POLITE)
     wait_for_line(agent, b"ready")
-    session = Drive(agent, Person(supervisor.INTERRUPT), idle_s=60, time_left_s=60).run(watched())
+    session = driven(agent, Person(supervisor.INTERRUPT), loop=Loop(idle_s=60), time_left_s=60)
     assert (session.cut, session.ending.code) == (judge.INTERRUPT, 0)
     assert session.result is not None
     assert session.result.text == "ended well"
@@ -64,7 +77,7 @@ def test_an_interrupted_client_may_end_in_its_own_way(stage: Stage, monkeypatch:
 def test_time_that_the_person_takes_away_ends_the_session_within_it(stage: Stage) -> None:
     agent = stage.python(POLITE)
     wait_for_line(agent, b"ready")
-    session = Drive(agent, Person(), idle_s=600, time_left_s=3600).run(watched(-3600.0))
+    session = driven(agent, Person(), loop=Loop(idle_s=600, more_time_s=-3600.0), time_left_s=3600)
     assert (session.cut, session.ending.code) == (judge.TIME, 0)
 
 
