@@ -280,10 +280,8 @@ def message(task: Task, about: Trailers) -> str:
 
 def trailers_in(text: str) -> Trailers | None:
     """The trailers of a message; only its last paragraph can have them."""
-    found: dict[str, str] = {}
-    for row in text.strip().rsplit("\n\n", 1)[-1].split("\n"):
-        name, _, value = row.partition(": ")
-        found[name] = value
+    rows = (row.partition(": ") for row in text.strip().rsplit("\n\n", 1)[-1].split("\n"))
+    found = {name: value for name, _, value in rows}
     if not {TASK, LOOP, EVIDENCE} <= set(found):
         return None
     return Trailers(found[TASK], found[LOOP], found[EVIDENCE])
@@ -308,8 +306,5 @@ def _body(task: Task, whole: str) -> str:
 
 def _clean(text: str) -> str:
     """Without what a terminal or git would take for a command; a line end is white space for now."""
-    return "".join(ch if _is_plain(ch) else " " for ch in text)
-
-
-def _is_plain(ch: str) -> bool:
-    return unicodedata.category(ch) not in ("Cc", "Cs", "Zl", "Zp") and ch not in TURNS
+    not_plain = ("Cc", "Cs", "Zl", "Zp")
+    return "".join(" " if unicodedata.category(ch) in not_plain or ch in TURNS else ch for ch in text)

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import IO, Any, NamedTuple
 
 from ralphloop.errors import AgentStartError, GuardianLostError
-from ralphloop.runner.pipe import Lines, Pipe
+from ralphloop.runner.pipe import Lines, Pipe, write_all
 
 GUARDIAN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "guardian.py")
 MARK = "RALPHLOOP_GUARDED"  # by it a process is known whose guardian was killed
@@ -118,7 +118,7 @@ class AgentProcess:
         self._reports = Pipe(os.dup(_there(self._guardian.stdout).fileno()))
         _there(self._guardian.stdout).close()
         try:
-            _write(self._control.fileno(), json.dumps(request).encode() + b"\n")
+            write_all(self._control.fileno(), json.dumps(request).encode() + b"\n")
             self._await_start(words[0], cwd)
         except BaseException:
             self.close()
@@ -196,11 +196,6 @@ def _there(file: IO[bytes] | None) -> IO[bytes]:
     return file
 
 
-def _write(handle: int, data: bytes) -> None:
-    while data:
-        data = data[os.write(handle, data) :]
-
-
 def end_strays(owner: str) -> None:
     """End what clients of this owner left whose supervisor and guardian were both killed: a client dies with
     its guardian, what it had started does not."""
@@ -233,15 +228,11 @@ def end_left(client: int | None, *, born: str | None, mark: str) -> None:
 def _left(client: int | None, client_born: str | None, mark: str) -> Iterator[int]:
     # A session has its number to itself as long as one of it lives, its leader or not.
     is_ours = client is not None and born(client) in (client_born, None)
-    for pid in _living():
+    names = os.listdir("/proc") if os.path.isdir("/proc") else []
+    for pid in [int(name) for name in names if name.isdigit() and born(int(name)) is not None]:
         with contextlib.suppress(OSError):
             if pid != os.getpid() and ((is_ours and os.getsid(pid) == client) or _has(pid, mark)):
                 yield pid
-
-
-def _living() -> list[int]:
-    names = os.listdir("/proc") if os.path.isdir("/proc") else []
-    return [int(name) for name in names if name.isdigit() and born(int(name)) is not None]
 
 
 def _has(pid: int, mark: str) -> bool:

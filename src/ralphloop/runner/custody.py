@@ -196,10 +196,6 @@ class Custody:
         with suppress(BusyError):  # the next session's end, or the next run, tries again
             catch_up(self.loop, cwd=self.cwd, env=self.env)
 
-    def keep_list(self) -> None:
-        """What the rest or the end said in the list's own files."""
-        commit.keep_list(self.loop, branch=self.terms.branch, cwd=self.cwd, env=self.env)
-
     def account(self, begun: Begun) -> str:
         """Count what a session spent, with or without a stop; why the budget is used up, or nothing."""
         loop = self.loop

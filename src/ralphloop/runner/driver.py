@@ -7,7 +7,7 @@ import signal
 import sys
 import time
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 
 from ralphloop.agents.registry import client
@@ -21,7 +21,7 @@ from ralphloop.runner.agent_session import Drive
 from ralphloop.runner.control import Control, Deadline
 from ralphloop.runner.custody import Begun, Custody
 from ralphloop.runner.judge import Pace, Session, Trouble, Verdict
-from ralphloop.runner.pipe import Pipe
+from ralphloop.runner.pipe import Pipe, write_all
 from ralphloop.runner.session_terms import Terms
 from ralphloop.store import supervisor
 from ralphloop.store.loop import LoopFiles
@@ -38,7 +38,7 @@ def supervise(loop: LoopFiles, terms: Terms, control_: Control, *, cwd: str, env
     if terms.branch:
         if loop.state().outcome == COMPLETE:  # no stop follows, and no other run as a rule
             custody.commit(patiently=True)
-        custody.keep_list()
+        commit.keep_list(loop, branch=terms.branch, cwd=cwd, env=custody.env)
         commit.note_left(loop, cwd=cwd, env=env)
 
 
@@ -130,8 +130,7 @@ class Supervisor:
         aside = Aside(self._custody.settle)
         try:
             while (told := aside.take()) is None:
-                self._control.wait(aside.handles())
-                ended = self._ended_by(self._control.take())
+                _, ended = self._heard(aside.handles())
                 if ended is not None:
                     return ended
             return told
@@ -162,9 +161,7 @@ class Supervisor:
         self._say(supervisor.RESTING, until=verdict.until, why=verdict.why)
         deadline = Deadline(max(0.0, verdict.until - time.time()))
         while not deadline.is_over():
-            self._control.wait(seconds=min(control.STEP_S, deadline.left()))
-            said = self._control.take()
-            ended = self._ended_by(said)
+            said, ended = self._heard(seconds=min(control.STEP_S, deadline.left()))
             if ended is not None:
                 return ended._replace(outcome="") if outage else ended
             if supervisor.PAUSE in said:
@@ -179,9 +176,7 @@ class Supervisor:
         """Paused: whoever is at the terminal may go on; without anybody there this run is over."""
         self._say(supervisor.PAUSED, why=verdict.why)
         while self._terms.stays and not self._control.detached:
-            self._control.wait()
-            said = self._control.take()
-            ended = self._ended_by(said)
+            said, ended = self._heard()
             if ended is not None:
                 return ended
             resume_at = self._custody.state().resume_at or 0.0
@@ -201,10 +196,15 @@ class Supervisor:
         rests = state.outcome == INTERRUPTED
         return Verdict(judge.REST if rests else judge.END, state.detail)
 
-    def _ended_by(self, said: list[str]) -> Verdict | None:
+    def _heard(
+        self, others: Iterable[int] = (), *, seconds: float = control.STEP_S
+    ) -> tuple[list[str], Verdict | None]:
+        """What was said while this waited, and the end that it means."""
+        self._control.wait(others, seconds=seconds)
+        said = self._control.take()
         if supervisor.INTERRUPT in said or supervisor.KILL in said:
-            return judge.INTERRUPTED_BY_PERSON
-        return judge.LEFT_ALONE if control.GONE in said else None
+            return said, judge.INTERRUPTED_BY_PERSON
+        return said, judge.LEFT_ALONE if control.GONE in said else None
 
     def _say(self, phase: str, *, until: float = 0.0, why: str = "", **news: str) -> None:
         """What this process is at; of the last session what is not new stays."""
@@ -254,9 +254,7 @@ def _do(work: Callable[[], str], writing: int) -> None:
     try:
         signal.set_wakeup_fd(-1)
         os.setsid()
-        data = work().encode("utf-8", "replace")
-        while data:
-            data = data[os.write(writing, data) :]
+        write_all(writing, work().encode("utf-8", "replace"))
     finally:
         if sys.exc_info()[0] is not None:
             traceback.print_exc()  # into the supervisor's log
