@@ -43,11 +43,11 @@ EXCLUDED = (
 )
 LEFT_BEHIND = (".venv", ".cache", "__pycache__", ".*_cache", "mutants", "dist", "build")
 # Started as scripts by an interpreter that reads no site-packages.
-SCRIPTS = ("hook/launch.py", "evidence/keeper.py", "runner/guardian.py", "__main__.py")
+SCRIPTS = ("hook/launch.py", "proof/keeper.py", "runner/guardian.py", "__main__.py")
 # They look at what such a script imports, at the bytes of our files, or at the clock.
 DISTURBED = (
     "tests/unit/plugins/test_versions.py",
-    "tests/unit/evidence/test_keeper.py::test_a_keeper_starts_with_little",
+    "tests/unit/proof/test_keeper.py::test_a_keeper_starts_with_little",
     "tests/hook/test_failures_state.py::test_f49_the_hook_is_quick",
     "tests/hook/test_document3.py::test_row_race_a_fresh_state_costs_no_sleep",
     "tests/hook/test_bad_texts.py::test_a_list_of_many_tasks_is_answered_shortly",

@@ -4,13 +4,13 @@ RalphloopError
 ├── UserError                   the message says what to do next
 │   ├── AgentStartError
 │   │   └── GuardianLostError
+│   ├── CommitError
+│   │   └── RefusedError        cure
 │   ├── ConfigError             is a ValueError as well
 │   ├── DemoError
 │   ├── UnapprovedError         commands, already, askable, doubts
 │   └── UsageError
 ├── BusyError
-├── CommitError
-│   └── RefusedError            cure
 ├── GitError
 │   └── SlowError
 ├── NewerError                  is an OSError as well
@@ -67,6 +67,18 @@ class GuardianLostError(AgentStartError):
     """The process that was to watch over the client is gone; another one may do better."""
 
 
+class CommitError(UserError):
+    """No commit can be made; the message says why, and to a person what to do."""
+
+
+class RefusedError(CommitError):
+    """The work tree is not as it must be, which who works in it can put right: `cure` says how."""
+
+    def __init__(self, why: str, cure: str) -> None:
+        super().__init__(why)
+        self.cure = cure
+
+
 class ConfigError(UserError, ValueError):
     """A setting that cannot hold; the message names its place."""
 
@@ -100,18 +112,6 @@ class UsageError(UserError):
 
 class BusyError(RalphloopError):
     """Somebody else held the lock until the deadline."""
-
-
-class CommitError(RalphloopError):
-    """No commit can be made; the message says why, and to a person what to do."""
-
-
-class RefusedError(CommitError):
-    """The work tree is not as it must be, which who works in it can put right: `cure` says how."""
-
-    def __init__(self, why: str, cure: str) -> None:
-        super().__init__(why)
-        self.cure = cure
 
 
 class GitError(RalphloopError):

@@ -19,7 +19,7 @@ from ralphloop.store.shelf import Shelf
 PACKAGE = Path(ralphloop.__file__).parent
 HOT = ("domain", "tasklists", "store", "engine", "hook")
 HOT_MODULES = ("error_tree", "errors", "posix_path", "system")
-RARE = ("agents", "config", "evidence")  # what a hook imports on rare branches
+RARE = ("agents", "config", "proof")  # what a hook imports on rare branches
 
 FILES = {
     FEATURES: {".ralph/loops/demo/feature_list.json": '{"features": [{"id": "1", "description": "build"}]}'},

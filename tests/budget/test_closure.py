@@ -85,7 +85,7 @@ def test_a_stop_leaves_the_other_layouts_and_events_alone(seen):
         "ralphloop.hook.bundle",
         "ralphloop.agents",
     }
-    assert not own & {"ralphloop.hook.recording", "ralphloop.store.records", "ralphloop.evidence"}
+    assert not own & {"ralphloop.hook.recording", "ralphloop.store.records", "ralphloop.proof"}
     assert "ralphloop.error_tree" not in own
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from e2e.checking import END, ENTER, LIST, Asked, claim, leaving, mark, states, task, write_list
 from e2e.cli_project import SESSION, Project, unfolded
-from ralphloop.evidence.approval import digest
+from ralphloop.proof.approval import digest
 
 INSIDE = {"CLAUDECODE": "1"}
 

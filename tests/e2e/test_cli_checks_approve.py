@@ -9,7 +9,7 @@ import pytest
 
 from e2e.checking import LIST, Asked, begin, change, claim, leaving, mark, states, task, write_list
 from e2e.cli_project import SESSION, Project
-from ralphloop.evidence.approval import digest
+from ralphloop.proof.approval import digest
 
 
 @pytest.fixture

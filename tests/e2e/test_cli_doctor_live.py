@@ -16,7 +16,7 @@ from e2e.cli_project import PACKAGE, Project
 from e2e.doctoring import LOCAL, SETTINGS, about, client, enable, plugin, register
 from ralphloop.agents import claude
 from ralphloop.lab import trial
-from unit.evidence.processes import gone, wait_until
+from unit.proof.processes import gone, wait_until
 
 FIRED = "the hook fired and continued (2 stops, "
 # Tells its version, and then stays with a child of its own.

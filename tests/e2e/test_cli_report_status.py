@@ -11,7 +11,7 @@ import pytest
 
 from e2e.cli_project import OTHER, SESSION, WIDE, Project
 from hook.lines import text_line
-from ralphloop.evidence.approval import digest
+from ralphloop.proof.approval import digest
 
 
 @pytest.fixture

@@ -159,7 +159,7 @@ def test_runs_from_any_folder_of_the_package(caller: Caller, tmp_path: Path) -> 
     ("file", "defect", "complaint"),
     [
         ("hook/guard.sh", "exit 0\n", "outcome is None"),
-        ("evidence/command.py", "\nRan.green = True\n", "was not refused"),
+        ("proof/checker.py", "\nRan.green = True\n", "was not refused"),
     ],
 )
 def test_a_broken_hook_is_never_a_success(

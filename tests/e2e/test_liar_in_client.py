@@ -12,8 +12,8 @@ from e2e.client import PRINT_OPTIONS, UNATTENDED, ClientHome
 from e2e.conftest import ProjectFactory
 from e2e.looping import Outside, bash, plugin
 from e2e.proving import CHECK, CHECK_TEXT, LIST, Bench, checked, claim, feature, rewrite, verify
-from ralphloop.evidence.approval import digest
 from ralphloop.lab.reply import call, text
+from ralphloop.proof.approval import digest
 
 pytestmark = pytest.mark.client
 

@@ -13,9 +13,9 @@ from e2e.conftest import ProjectFactory
 from e2e.looping import Outside, bash, plugin
 from e2e.proving import Bench, checked, claim, feature, verify
 from e2e.terminal import Terminal
-from ralphloop.evidence.approval import digest
 from ralphloop.lab.model_server import ModelServer
 from ralphloop.lab.reply import text
+from ralphloop.proof.approval import digest
 
 pytestmark = pytest.mark.client
 

@@ -11,8 +11,8 @@ from e2e.client import ClientHome
 from e2e.conftest import ProjectFactory
 from e2e.looping import Outside, bash, plugin
 from e2e.proving import LIST, Bench, checked, claim, feature, rewrite
-from ralphloop.evidence.approval import digest
 from ralphloop.lab.reply import text
+from ralphloop.proof.approval import digest
 
 pytestmark = pytest.mark.client
 

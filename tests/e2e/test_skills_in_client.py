@@ -19,9 +19,9 @@ from e2e.looping import Outside, bash, plugin
 from e2e.proving import CHECK, CHECK_TEXT, checked, feature, verify
 from e2e.talking import Talk
 from e2e.terminal import Terminal
-from ralphloop.evidence.approval import digest
 from ralphloop.lab.model_server import ModelServer
 from ralphloop.lab.reply import Reply, call, text
+from ralphloop.proof.approval import digest
 
 pytestmark = pytest.mark.client
 

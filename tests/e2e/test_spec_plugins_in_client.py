@@ -18,9 +18,9 @@ from e2e.looping import SPECKIT_STATE, SPECUM_STATE, bash, plugin
 from e2e.proving import Bench
 from e2e.talking import Talk
 from e2e.terminal import Terminal
-from ralphloop.evidence.approval import digest
 from ralphloop.lab.model_server import ModelRequest, ModelServer
 from ralphloop.lab.reply import Reply, call, text
+from ralphloop.proof.approval import digest
 
 pytestmark = pytest.mark.client
 

@@ -29,9 +29,9 @@ from hook.harness import OWN_FILES, LoopProject
 from hook.lines import now_iso, tool_line
 from ralphloop.engine import checks
 from ralphloop.engine.find import Call
-from ralphloop.evidence import approval, protect, prove
-from ralphloop.evidence.origin import Origin
 from ralphloop.hook.answer import stop
+from ralphloop.proof import approval, protect, prove
+from ralphloop.proof.checker import Origin
 from ralphloop.store import pins, repair, tasks
 from ralphloop.store.shelf import Shelf
 

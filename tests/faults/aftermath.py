@@ -18,8 +18,8 @@ from faults.ground import Ground, Loop
 from faults.scene import CONTINUE, NOBODYS, Scene, open_tasks, turn
 from hook.harness import OWNER, Answer
 from ralphloop.domain.model import CANCELLED, CLOSED, COMPLETE, FINAL, INTERRUPTED, NEEDS_APPROVAL, PROVEN
-from ralphloop.evidence import record as evidence
 from ralphloop.lab.faults import KILLS, Fault
+from ralphloop.proof import check_record as evidence
 from ralphloop.store import tasks as task_files
 
 MOST_STEPS = 14

@@ -15,10 +15,10 @@ from hook.harness import OWNER, PATH, PLUGINS, Answer, LoopProject
 from ralphloop.cli import main as command_line
 from ralphloop.domain import jsontext
 from ralphloop.domain.model import LoopState
-from ralphloop.evidence import record as evidence
 from ralphloop.hook import main as hook
 from ralphloop.lab import forked
 from ralphloop.lab.faults import Disk, Fault
+from ralphloop.proof import check_record as evidence
 from ralphloop.store import approvals
 from ralphloop.store.loop import LoopFiles
 from ralphloop.store.shelf import ARMED, ENDED, OWNED
@@ -193,7 +193,9 @@ def load_everything() -> None:
     for name in ("stop", "session", "claim", "checks", "spec_folder", "commits"):
         import_module(f"ralphloop.engine.{name}")
     for name in ("prove", "commit"):
-        import_module(f"ralphloop.evidence.{name}")
+        import_module(f"ralphloop.proof.{name}")
+    for name in ("runner.driver", "notify.send"):
+        import_module(f"ralphloop.{name}")
     for name in ("repair", "pins", "rotation"):
         import_module(f"ralphloop.store.{name}")
     gc.collect()

@@ -21,7 +21,7 @@ from faults.ground import Ground
 from hook.harness import PATH, feature, feature_list, loop_files
 from ralphloop.cli import main as command_line
 from ralphloop.lab.faults import DENIED, IO_ERROR, KILL_AFTER, KILL_BEFORE, KILLS, NO_SPACE, Fault
-from ralphloop.runner.terms import Terms
+from ralphloop.runner.session_terms import Terms
 
 NAME = "supervisor"
 KINDS = (KILL_BEFORE, KILL_AFTER, NO_SPACE, IO_ERROR, DENIED)

@@ -14,7 +14,7 @@ from unittest import mock
 
 from hook.harness import FOLDERS, OWN_FILES, POINTERS, LoopProject, feature, loop_files, spec_state
 from hook.lines import tool_line, user_line
-from ralphloop.evidence.approval import digest
+from ralphloop.proof.approval import digest
 from ralphloop.store import approvals
 from ralphloop.store.shelf import OWNED, Shelf
 

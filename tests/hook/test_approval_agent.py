@@ -11,7 +11,7 @@ from hook.conftest import ProjectFactory
 from hook.harness import OTHER, SEQUENTIAL, LoopProject
 from hook.proven import cli
 from ralphloop.agents.presence import AGENT_TOOLS
-from ralphloop.evidence import protect
+from ralphloop.proof import protect
 
 INSIDE = {"CLAUDECODE": "1", "AI_AGENT": "claude-code_2-1-325_agent"}
 # what an agent might type into its shell to get on, all of it the person's

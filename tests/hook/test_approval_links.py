@@ -21,7 +21,7 @@ from hook.attack import (
 )
 from hook.conftest import ProjectFactory
 from hook.harness import OWN_FILES, LoopProject
-from ralphloop.evidence import protect
+from ralphloop.proof import protect
 
 LIST = OWN_FILES["features"]
 

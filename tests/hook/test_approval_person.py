@@ -21,7 +21,7 @@ from hook.conftest import ProjectFactory
 from hook.harness import OTHER, OWN_FILES, LoopProject
 from hook.proven import cli
 from ralphloop.agents.presence import AGENT_TOOLS
-from ralphloop.evidence.approval import digest
+from ralphloop.proof.approval import digest
 
 LIST = OWN_FILES["features"]
 

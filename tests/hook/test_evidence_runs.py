@@ -28,7 +28,7 @@ from hook.proven import (
     list_file,
     listed,
 )
-from unit.evidence.processes import gone, wait_until
+from unit.proof.processes import gone, wait_until
 
 every_layout = pytest.mark.parametrize("layout", LAYOUTS)
 AGENT = {"CLAUDECODE": "1", "CLAUDE_CODE_SESSION_ID": OWNER}

@@ -20,7 +20,7 @@ from hook.harness import (
 from hook.lines import cap_line
 from hook.proven import boxed, checked, cli, evidence, is_closed, known, list_file, listed
 from ralphloop.domain.model import UNLIMITED
-from unit.evidence.processes import gone, wait_until
+from unit.proof.processes import gone, wait_until
 
 
 @pytest.fixture

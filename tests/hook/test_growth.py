@@ -19,7 +19,7 @@ from hook.lines import text_line, tool_line
 from hook.proven import listed as loop_over
 from hook.statuslines import COMMAND, payload
 from ralphloop.domain.model import Limits
-from ralphloop.evidence import record
+from ralphloop.proof import check_record
 from ralphloop.store.shelf import ENDED, Record
 
 FEW, MANY = 3, 60
@@ -44,7 +44,7 @@ def with_history(project: ProjectFactory, count: int, *, verify: str = "false") 
     loop = found.the_loop()
     facts = {"tasks": ["F1"], "command": verify, "green": False, "duration_s": 0.1, "kind": "claim"}
     for _ in range(count):
-        record.add(loop, {"at": "2026-01-01T00:00:00.000Z", **facts})
+        check_record.add(loop, {"at": "2026-01-01T00:00:00.000Z", **facts})
         loop.journal("note", detail="x")
     return found
 

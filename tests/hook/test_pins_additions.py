@@ -11,7 +11,7 @@ import pytest
 from hook.conftest import ProjectFactory
 from hook.harness import LAYOUTS, SEQUENTIAL, LoopProject, feature, task_id
 from hook.proven import adding_to, boxed, checked, cli, events, known, lines_of, list_file, listed
-from ralphloop.evidence.approval import digest
+from ralphloop.proof.approval import digest
 
 every_layout = pytest.mark.parametrize("layout", LAYOUTS)
 

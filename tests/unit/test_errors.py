@@ -21,7 +21,7 @@ TREE = {
     if isinstance(kind, type) and issubclass(kind, BaseException)
 }
 # What the hook may load: there a class is made only where it is raised or caught.
-LAZY = ("agents", "config", "domain", "engine", "evidence", "hook", "store", "tasklists")
+LAZY = ("agents", "config", "domain", "engine", "hook", "proof", "store", "tasklists")
 
 
 def is_exception(base: ast.expr) -> bool:

@@ -9,6 +9,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Iterable
 
+TIMEOUT_S = 120.0  # of one command, unless its task says otherwise
+BUDGET_S = 300.0  # of all in one stop; the client waits for the hook a little longer than this
 TAIL_MAX = 8 * 1024  # characters of a failed check's output that a reason may carry
 COMMANDS_MAX = 2_000  # characters of commands that a message can show
 

@@ -10,14 +10,14 @@ if TYPE_CHECKING:
     from typing import Mapping
 
     from ralphloop.domain.model import StopEvent
-    from ralphloop.evidence.prove import Prover
+    from ralphloop.proof.prove import Prover
     from ralphloop.store.loop import LoopFiles
     from ralphloop.tasklists.source import Source
 
 
 def prover(loop: LoopFiles, event: StopEvent, env: Mapping[str, str]) -> Prover:
-    from ralphloop.evidence.origin import of_session
-    from ralphloop.evidence.prove import Prover
+    from ralphloop.proof.checker import of_session
+    from ralphloop.proof.prove import Prover
 
     origin = of_session("claim", event.session, transcript=event.transcript, env=env)
     return Prover(loop, cwd=event.cwd, env=env, origin=origin)
@@ -27,14 +27,14 @@ def pin_protected(loop: LoopFiles) -> None:
     """Keep the files that the list of a loop wants protected, if it names any."""
     if '"protect"' not in (pins.pinned(loop) or ""):
         return
-    from ralphloop.evidence.protect import pin
+    from ralphloop.proof.protect import pin
 
     pin(loop, loop.record.root)
 
 
 def approve_typed(loops: list[LoopFiles], lists: list[Source], said: str, env: Mapping[str, str]) -> str:
     """The person typed an approval, for a loop or for a list that is still to be started: what to say."""
-    from ralphloop.evidence.approval import Waiting, typed, waiting
+    from ralphloop.proof.approval import Waiting, typed, waiting
 
     found = [Waiting(loop.record.name, loop.record.layout, loop.shelf, waiting(loop), loop) for loop in loops]
     for source in lists:
@@ -49,7 +49,7 @@ def approve_typed(loops: list[LoopFiles], lists: list[Source], said: str, env: M
 
 def waiting(loop: LoopFiles) -> tuple[int, str]:
     """How many checks of a loop's list wait for the person, and what they type to allow them."""
-    from ralphloop.evidence import approval
+    from ralphloop.proof import approval
 
     commands = approval.waiting(loop)
     return len(commands), approval.digest(commands)

@@ -22,7 +22,7 @@ def make(loop: LoopFiles, event: StopEvent, *, decision: Decision, env: Mapping[
         ledger = loop.load_ledger()
         if not (waiting(ledger) or reopened(ledger)):
             return
-        from ralphloop.evidence.commit import catch_up
+        from ralphloop.proof.commit import catch_up
 
         told = catch_up(loop, cwd=event.cwd, env=env)
         if told:

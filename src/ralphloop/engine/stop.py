@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from ralphloop.domain.limits import Spent
     from ralphloop.domain.model import LoopState, StopEvent, Turn
     from ralphloop.domain.worklist import Worklist
-    from ralphloop.evidence.prove import Prover
+    from ralphloop.proof.prove import Prover
     from ralphloop.store.loop import LoopFiles
 
     class Tape(Protocol):

@@ -110,7 +110,7 @@ def _note_break(turn: Turn, data: bytes, since: str) -> None:
 
 def masked(said: str) -> str:
     """What somebody else said, as it may be kept and shown: without secrets."""
-    from ralphloop.evidence import mask
+    from ralphloop.proof import mask
 
     return mask.mask(said, mask.spellings(mask.secrets(os.environ)))
 

@@ -133,7 +133,7 @@ class Belongings:
 
     def public(self, facts: Mapping[str, Any]) -> dict[str, Any]:
         """The facts as they may be written down."""
-        from ralphloop.evidence import mask
+        from ralphloop.proof import mask
 
         secrets = mask.spellings(mask.secrets(self._call.env))
 

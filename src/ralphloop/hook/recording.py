@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ralphloop.domain.answer import Decision
     from ralphloop.domain.model import StopEvent
     from ralphloop.engine.find import Call
-    from ralphloop.evidence.prove import Prover
+    from ralphloop.proof.prove import Prover
     from ralphloop.store.shelf import Record, Shelf
 
 FORMAT = 1

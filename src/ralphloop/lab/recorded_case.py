@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 from ralphloop.domain.model import PLUGINS
 from ralphloop.domain.plain import TURNS, plain
 from ralphloop.errors import CaseError, UserError
-from ralphloop.evidence.mask import MASKED
 from ralphloop.hook.belongings import HOME, ROOT
 from ralphloop.hook.recording import NAMES
 from ralphloop.lab.conformance.case import Case, parse
@@ -21,6 +20,7 @@ from ralphloop.loops.person import require_person
 from ralphloop.loops.place import Place
 from ralphloop.loops.result import Result
 from ralphloop.loops.stop_record import WHAT, Said, load_record
+from ralphloop.proof.mask import MASKED
 
 LOG = ".claude/projects/recorded/session.jsonl"  # where a case has the transcript, below the home
 SHORTEST_ID = 16  # a shorter session id might stand in any text

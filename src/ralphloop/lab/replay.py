@@ -17,9 +17,6 @@ from ralphloop.engine import claim, find
 from ralphloop.engine.find import Call
 from ralphloop.engine.stop import Stop
 from ralphloop.errors import SceneError, UserError
-from ralphloop.evidence.checker import Verdict
-from ralphloop.evidence.origin import Origin
-from ralphloop.evidence.prove import Prover
 from ralphloop.hook import wire
 from ralphloop.lab.conformance.scene import Scene, in_texts, since
 from ralphloop.lab.recorded_case import answered, named_sessions, parse_case
@@ -28,6 +25,8 @@ from ralphloop.loops.explanation import ALLOW, GO_ON, Account, consider, facts_o
 from ralphloop.loops.place import Place
 from ralphloop.loops.result import Result
 from ralphloop.loops.stop_record import Said, load_record
+from ralphloop.proof.checker import Origin, Verdict
+from ralphloop.proof.prove import Prover
 from ralphloop.store import approvals, files
 from ralphloop.store.loop import LoopFiles
 from ralphloop.store.shelf import ARMED, ENDED, OWNED, Shelf

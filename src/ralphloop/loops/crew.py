@@ -13,8 +13,7 @@ from collections.abc import Iterable
 from ralphloop.errors import BusyError, UserError
 from ralphloop.loops.place import Place
 from ralphloop.loops.setup import PACKAGE
-from ralphloop.runner.agent_process import end_strays
-from ralphloop.runner.terms import Terms
+from ralphloop.runner.session_terms import Terms
 from ralphloop.store import files, supervisor
 from ralphloop.store.loop import LoopFiles
 
@@ -70,6 +69,8 @@ class Supervised:
     def wait(self) -> int:
         code = self._process.wait()
         if code:  # it may have been killed together with the process that watches over the client
+            from ralphloop.runner.agent_process import end_strays
+
             with contextlib.suppress(BusyError), supervisor.lock(self.loop):
                 end_strays(self.loop.kept)
         return code

@@ -18,8 +18,6 @@ from ralphloop.domain.limits import tick
 from ralphloop.domain.model import COMPLETE, FINAL, INTERRUPTED, NEEDS_APPROVAL, RATE_LIMITED, LoopState
 from ralphloop.domain.supervision import Supervision
 from ralphloop.errors import BusyError, UserError
-from ralphloop.evidence import tree
-from ralphloop.evidence.approval import waiting
 from ralphloop.loops import care, exit_code, inspection, outset, precheck, resumption, run_branch, run_terms
 from ralphloop.loops.allowance import checked
 from ralphloop.loops.book import locked
@@ -29,11 +27,9 @@ from ralphloop.loops.crew import READY, TAKEN, Supervised, taken
 from ralphloop.loops.place import Place, last_over, pick
 from ralphloop.loops.result import Result, Tell, quiet
 from ralphloop.loops.run_terms import RunWish
-from ralphloop.notify import send
-from ralphloop.runner.agent_process import end_strays
-from ralphloop.runner.control import Control
-from ralphloop.runner.supervise import supervise
-from ralphloop.runner.terms import Terms
+from ralphloop.proof import tree
+from ralphloop.proof.approval import waiting
+from ralphloop.runner.session_terms import Terms
 from ralphloop.store import arming, supervisor
 from ralphloop.store.loop import LoopFiles
 from ralphloop.store.shelf import Shelf
@@ -230,6 +226,8 @@ def _conclude(loop: LoopFiles, *, cwd: str, env: Mapping[str, str]) -> None:
     try:
         with supervisor.lock(loop):
             if owes:
+                from ralphloop.runner.agent_process import end_strays
+
                 end_strays(loop.kept)
             if commits:
                 run_branch.catch_up(loop, cwd=cwd, env=env)
@@ -243,6 +241,8 @@ def _say_last(loop: LoopFiles, *, env: Mapping[str, str], pid: int) -> None:
     """Tell the person what the loop came to, and note that they were told."""
     outcome = loop.state().outcome
     if outcome:
+        from ralphloop.notify import send
+
         send.tell(loop, outcome, env=env, pid=pid)
     said = supervisor.last(loop)
     said.owes = False
@@ -263,6 +263,9 @@ def closing(loop: LoopFiles, *, env: Mapping[str, str], doubts: Sequence[str] = 
 def serve(request: dict[str, Any], place: Place, *, words: int, answer: Callable[[str], None]) -> None:
     """Be the supervisor that was asked for: `answer` says whether this one got the loop, the handle `words`
     brings what steers it."""
+    from ralphloop.runner.control import Control
+    from ralphloop.runner.driver import supervise
+
     loop = pick(place, request["loop"])
     terms = Terms.from_json(request["terms"])
     run_terms.must_be_allowed(terms, place.env)

@@ -7,17 +7,17 @@ from typing import Any
 
 from ralphloop.domain.prompt import line
 from ralphloop.errors import UserError
-from ralphloop.evidence import record
 from ralphloop.loops.book import Book
 from ralphloop.loops.place import Place, pick
 from ralphloop.loops.result import Result
+from ralphloop.proof import check_record
 from ralphloop.store.loop import LoopFiles
 
 
 def evidence(place: Place, wanted: str | None = None, *, loop: str | None = None) -> Result:
     """All of a loop's, or what is `wanted`: a task's id, or that of one piece of evidence."""
     of = pick(place, loop)
-    known = record.entries(of)
+    known = check_record.entries(of)
     found = [entry for entry in known if wanted in (None, entry.id) or wanted in entry.tasks]
     if wanted is not None and not found:
         raise UserError(_why_none(of, wanted, known))
@@ -26,7 +26,7 @@ def evidence(place: Place, wanted: str | None = None, *, loop: str | None = None
     return Result(facts, tuple(told))
 
 
-def _why_none(loop: LoopFiles, wanted: str, known: list[record.Entry]) -> str:
+def _why_none(loop: LoopFiles, wanted: str, known: list[check_record.Entry]) -> str:
     task = Book(loop, final=True).task(wanted)
     shown = ", ".join(sorted({task for entry in known for task in entry.tasks})) or "nothing yet"
     why = "its check was not run yet" if task.verify else "it has no check"
@@ -35,25 +35,25 @@ def _why_none(loop: LoopFiles, wanted: str, known: list[record.Entry]) -> str:
     return f"{told}. There is for: {shown}."
 
 
-def _proof(loop: LoopFiles, entry: record.Entry) -> dict[str, Any]:
+def _proof(loop: LoopFiles, entry: check_record.Entry) -> dict[str, Any]:
     """The index's own words, and what the file adds to them if it is as it was written."""
-    state = record.state(loop, entry)
-    facts = record.load(loop, entry.id) if state == record.SOUND else None
+    state = check_record.state(loop, entry)
+    facts = check_record.load(loop, entry.id) if state == check_record.SOUND else None
     return {**(facts or {}), **entry._asdict(), "file": state}
 
 
-def _rows(loop: LoopFiles, found: list[record.Entry]) -> Iterator[str]:
+def _rows(loop: LoopFiles, found: list[check_record.Entry]) -> Iterator[str]:
     if not found:
         yield f"Nothing was checked in {loop.record.name} yet."
     for entry in found:
-        state = record.state(loop, entry)
-        doubt = "" if state == record.SOUND else f"  (its file is {state})"
+        state = check_record.state(loop, entry)
+        doubt = "" if state == check_record.SOUND else f"  (its file is {state})"
         sign = "✓" if entry.green else "✗"
         what = f"{entry.at[:19]}Z  {entry.kind:<6}  {entry.duration_s:7.1f} s  `{line(entry.command, 60)}`"
         yield f"{sign} {entry.id:<16}  {what}{doubt}"
 
 
-def _one(loop: LoopFiles, entry: record.Entry) -> Iterator[str]:
+def _one(loop: LoopFiles, entry: check_record.Entry) -> Iterator[str]:
     facts = _proof(loop, entry)
     tail = str(facts.pop("output_tail", ""))
     for name, value in facts.items():

@@ -11,10 +11,10 @@ from ralphloop.domain.model import FINAL_RUN, LAYOUTS, StopEvent
 from ralphloop.engine import claim, find
 from ralphloop.engine.stop import Stop, loop_of
 from ralphloop.errors import UserError
-from ralphloop.evidence.prove import is_due
 from ralphloop.hook import wire
 from ralphloop.loops.place import UNDER_WAY, Place
 from ralphloop.loops.result import Result
+from ralphloop.proof.prove import is_due
 from ralphloop.store import tasks
 from ralphloop.store.loop import LoopFiles
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from ralphloop.domain.prompt import cut
-from ralphloop.evidence.checker import BUDGET_S, TIMEOUT_S
+from ralphloop.domain.proof import BUDGET_S, TIMEOUT_S
 from ralphloop.spelling import form, near
 from ralphloop.tasklists import feature_list
 from ralphloop.views.excerpt import SHOWN, Where, bounded, few, shown

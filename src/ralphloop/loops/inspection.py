@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 from ralphloop.domain.ledger import Ledger, name_tasks
 from ralphloop.domain.model import TaskList
 from ralphloop.errors import UserError
-from ralphloop.evidence import globs
 from ralphloop.loops import doubt
 from ralphloop.loops.field import CRITERIA
+from ralphloop.proof import protect
 from ralphloop.store import tasks
 from ralphloop.tasklists import feature_list
 from ralphloop.tasklists.registry import own_file
@@ -100,7 +100,7 @@ def _unprotected(root: str, shared: Mapping[str, Any]) -> tuple[list[str], str]:
     said = shared.get("protect")
     patterns = feature_list.as_commands(said) if said != CRITERIA else ()
     try:
-        empty = [one for one in patterns if not sum(1 for _ in globs.matching(root, [one]))]
+        empty = [one for one in patterns if not sum(1 for _ in protect.matching(root, [one]))]
     except OSError as error:
         return [], f"`protect` cannot hold: {error}"
     return [f"`protect` names no file yet: {shown(pattern)}" for pattern in empty], ""

@@ -15,14 +15,14 @@ from ralphloop.domain.supervision import Supervision
 from ralphloop.domain.survey import survey
 from ralphloop.domain.worklist import Worklist
 from ralphloop.errors import TakenError, UserError
-from ralphloop.evidence import protect
-from ralphloop.evidence.approval import digest, waiting
 from ralphloop.loops import allowance, doubt, inspection, interpreter, launch, precheck, terms
 from ralphloop.loops.allowance import checked
 from ralphloop.loops.choice import choose
 from ralphloop.loops.consent import Approval, allowed_now
 from ralphloop.loops.place import Place
 from ralphloop.loops.result import Result
+from ralphloop.proof import protect
+from ralphloop.proof.approval import digest, waiting
 from ralphloop.store import approvals, arming, files, tasks
 from ralphloop.store.loop import LoopFiles
 from ralphloop.store.shelf import Record, Shelf

@@ -5,11 +5,11 @@ from __future__ import annotations
 from ralphloop.domain.model import CLOSED, NEEDS_INPUT, SKIPPED, LoopState
 from ralphloop.engine.announce import announce_question
 from ralphloop.errors import UserError
-from ralphloop.evidence.mask import mask, secrets
 from ralphloop.loops.book import opened, tally_line
 from ralphloop.loops.person import require_person
 from ralphloop.loops.place import Place, must_not_be_anothers, pick
 from ralphloop.loops.result import Result
+from ralphloop.proof.mask import mask, secrets
 from ralphloop.store import supervisor
 from ralphloop.store.loop import LoopFiles
 

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
-from typing import TypeVar
+from collections.abc import Mapping
 
 from ralphloop.config import Config
-from ralphloop.errors import CommitError, UserError
-from ralphloop.evidence import commit
+from ralphloop.errors import UserError
 from ralphloop.loops.place import Place
-from ralphloop.runner import leftover
-from ralphloop.runner.terms import Terms
+from ralphloop.runner.session_terms import Terms
 from ralphloop.store.loop import LoopFiles
 from ralphloop.tasklists.registry import own_file
 from ralphloop.tasklists.source import Source
-
-T = TypeVar("T")
 
 
 def of(
@@ -37,8 +32,10 @@ def of(
     asked = commits if commits is not None else bool(branch) or settings.get("commit")
     if not asked:
         return ""
+    from ralphloop.proof import worktree
+
     wanted, lists = branch or settings.get("branch") or "", [os.path.dirname(own_file(source))]
-    return _in_words(lambda: commit.check(cwd, place.env, branch=wanted, lists=lists))
+    return worktree.check(cwd, place.env, branch=wanted, lists=lists)
 
 
 def _before(loop: LoopFiles | None, *, commits: bool | None, branch: str | None) -> str:
@@ -51,7 +48,9 @@ def _before(loop: LoopFiles | None, *, commits: bool | None, branch: str | None)
 
 
 def _must_be_as_left(loop: LoopFiles, *, cwd: str, env: Mapping[str, str]) -> None:
-    new = leftover.others(loop, cwd=cwd, env=env)
+    from ralphloop.proof import commit
+
+    new = commit.changes_since(loop, cwd=cwd, env=env)
     if new:
         told = ", ".join(new[:10]) + (f" and {len(new) - 10} more" if len(new) > 10 else "")
         raise UserError(
@@ -61,22 +60,19 @@ def _must_be_as_left(loop: LoopFiles, *, cwd: str, env: Mapping[str, str]) -> No
 
 def catch_up(loop: LoopFiles, *, cwd: str, env: Mapping[str, str]) -> None:
     """Make the commits that a run could not make, once nothing but its own work would go into them."""
+    from ralphloop.proof import commit
+
     try:
         _must_be_as_left(loop, cwd=cwd, env=env)
     except UserError as error:
         return commit.hold(loop, str(error))
     commit.catch_up(loop, cwd=cwd, env=env)
-    return leftover.note(loop, cwd=cwd, env=env)
+    return commit.note_left(loop, cwd=cwd, env=env)
 
 
 def switch(terms: Terms, *, cwd: str, env: Mapping[str, str]) -> None:
     """Once the loop has begun: nobody's branch changes without their consent."""
     if terms.branch:
-        _in_words(lambda: commit.switch(cwd, env, branch=terms.branch))
+        from ralphloop.proof import worktree
 
-
-def _in_words(work: Callable[[], T]) -> T:
-    try:
-        return work()
-    except CommitError as error:
-        raise UserError(str(error)) from None
+        worktree.switch(cwd, env, branch=terms.branch)

@@ -12,12 +12,11 @@ from ralphloop.config import AGENTS, PERMISSION_MODES, Config
 from ralphloop.config.value import permission_mode
 from ralphloop.domain import jsontext
 from ralphloop.errors import UserError
-from ralphloop.evidence.tree import main_checkout
 from ralphloop.loops import run_branch
 from ralphloop.loops.person import require_person
 from ralphloop.loops.place import Place
-from ralphloop.runner.session_start import program_at
-from ralphloop.runner.terms import Terms
+from ralphloop.proof.tree import main_checkout
+from ralphloop.runner.session_terms import Terms, program_at
 from ralphloop.store import files
 from ralphloop.store.installs import SettingsFile
 from ralphloop.store.loop import LoopFiles

@@ -20,7 +20,7 @@ from ralphloop.loops.result import Result
 from ralphloop.loops.setup import PACKAGE
 from ralphloop.loops.unit import Unit
 from ralphloop.runner import boot
-from ralphloop.runner.session_start import program_at
+from ralphloop.runner.session_terms import program_at
 from ralphloop.store import files, shelf
 from ralphloop.store.lock import is_locked
 

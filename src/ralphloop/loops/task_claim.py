@@ -7,12 +7,11 @@ from typing import Any
 
 from ralphloop.domain.model import CLAIMED, CLOSED, FEATURES, OPEN, PROVEN, THE_LIST, UNVERIFIED, Task
 from ralphloop.errors import UserError
-from ralphloop.evidence.checker import GREEN, Verdict
-from ralphloop.evidence.origin import Origin, client_in, of_session
-from ralphloop.evidence.prove import Prover
 from ralphloop.loops.book import Book, opened, tally_line
 from ralphloop.loops.place import Place, must_not_be_anothers, pick
 from ralphloop.loops.result import Result, Tell, quiet
+from ralphloop.proof.checker import GREEN, Origin, Verdict, client_in, of_session
+from ralphloop.proof.prove import Prover
 from ralphloop.store import approvals, tasks
 from ralphloop.store.loop import LoopFiles
 

@@ -14,7 +14,7 @@ from ralphloop.domain.limits import duration
 from ralphloop.domain.model import LoopState
 from ralphloop.domain.prompt import answering, cut, turns
 from ralphloop.domain.worklist import Worklist
-from ralphloop.evidence.mask import mask
+from ralphloop.proof.mask import mask
 from ralphloop.store.shelf import Record
 
 TITLE_MAX, BODY_MAX = 120, 600

@@ -13,9 +13,9 @@ from ralphloop.domain import committed
 from ralphloop.domain.model import COMPLETE
 from ralphloop.domain.worklist import Worklist
 from ralphloop.errors import ConfigError, NotSentError
-from ralphloop.evidence.mask import secrets
 from ralphloop.notify import bell, desktop, message, webhook
 from ralphloop.notify.message import Message
+from ralphloop.proof.mask import secrets
 from ralphloop.store import tasks
 from ralphloop.store.loop import LoopFiles
 

@@ -7,17 +7,17 @@ import contextlib
 import json
 import os
 import secrets
-import selectors
+import select
+import signal
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import IO, Any, NamedTuple
 
 from ralphloop.errors import AgentStartError, GuardianLostError
-from ralphloop.runner import stray
-from ralphloop.runner.pipe import Lines, Pipe
+from ralphloop.runner.pipe import Lines, Pipe, write_all
 
 GUARDIAN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "guardian.py")
 MARK = "RALPHLOOP_GUARDED"  # by it a process is known whose guardian was killed
@@ -26,6 +26,9 @@ START_S = 30.0
 # The guardian ends what it watches over within about four seconds.
 CLOSING_S = 8.0
 EXIT_S = 5.0
+ROUNDS = 100
+PAUSE_S = 0.02
+STATE, STARTED = 0, 19  # fields of /proc/<pid>/stat, counted behind the name
 
 _LOST = (
     "ralphloop: the process that watched over the agent was killed, and the agent with it. "
@@ -91,7 +94,7 @@ class AgentProcess:
             left_s = deadline - time.monotonic()
             if left_s <= 0:
                 self._guardian.kill()
-            _wait(self.handles(), max(left_s, 1.0))
+            select.select(self.handles(), [], [], max(left_s, 1.0))
             self.take()
 
     def _start(self, words: list[str], cwd: str, env: Mapping[str, str], prompt: str) -> None:
@@ -115,7 +118,7 @@ class AgentProcess:
         self._reports = Pipe(os.dup(_there(self._guardian.stdout).fileno()))
         _there(self._guardian.stdout).close()
         try:
-            _write(self._control.fileno(), json.dumps(request).encode() + b"\n")
+            write_all(self._control.fileno(), json.dumps(request).encode() + b"\n")
             self._await_start(words[0], cwd)
         except BaseException:
             self.close()
@@ -125,7 +128,7 @@ class AgentProcess:
         deadline = time.monotonic() + START_S
         said: list[bytes] = []
         while not said and self._reports.is_open and time.monotonic() < deadline:
-            _wait([self._reports.handle], max(0.0, deadline - time.monotonic()))
+            select.select([self._reports.handle], [], [], max(0.0, deadline - time.monotonic()))
             said = self._said.add(self._reports.read())
         first = _object(said[0]) if said else {}
         if "failed" in first:
@@ -134,7 +137,7 @@ class AgentProcess:
         if not isinstance(first.get("pid"), int):
             raise GuardianLostError(f"{program} was not started: the process that watches over it is gone.")
         self.pid = first["pid"]
-        self._born = stray.born(first["pid"])
+        self._born = born(first["pid"])
         for line in said[1:]:  # a short life: it is over already
             self._result = _object(line)
 
@@ -146,18 +149,12 @@ class AgentProcess:
             self._guardian.kill()
             self._guardian.wait()
         if self._result is None:
-            stray.end(self.pid, born=self._born, mark=f"{MARK}={self._mark}")
+            end_left(self.pid, born=self._born, mark=f"{MARK}={self._mark}")
         lines = self._lines.add(self._output.read()) + self._lines.rest()
         self._output.close()  # somebody who got away may hold it open
         self._control.close()
         self.ended = _ending(self._result)
         return lines
-
-
-def end_strays(owner: str) -> None:
-    """End what clients of this owner left whose supervisor and guardian were both killed: a client dies with
-    its guardian, what it had started does not."""
-    stray.end(None, born=None, mark=f"{MARK}={owner}:")
 
 
 def _guardian(prompt: int, output: int) -> subprocess.Popen[bytes]:
@@ -199,13 +196,53 @@ def _there(file: IO[bytes] | None) -> IO[bytes]:
     return file
 
 
-def _write(handle: int, data: bytes) -> None:
-    while data:
-        data = data[os.write(handle, data) :]
+def end_strays(owner: str) -> None:
+    """End what clients of this owner left whose supervisor and guardian were both killed: a client dies with
+    its guardian, what it had started does not."""
+    end_left(None, born=None, mark=f"{MARK}={owner}:")
 
 
-def _wait(handles: list[int], timeout_s: float) -> None:
-    with selectors.DefaultSelector() as selector:
-        for handle in handles:
-            selector.register(handle, selectors.EVENT_READ)
-        selector.select(timeout_s)
+def born(pid: int) -> str | None:
+    """When a process started, which tells it from a later one of the same number; None if it is not alive or
+    nobody can tell."""
+    fields = _fields(pid)
+    return fields[STARTED] if fields and fields[STATE] != "Z" else None
+
+
+def end_left(client: int | None, *, born: str | None, mark: str) -> None:
+    """Kill what is ours, and what that started meanwhile, until nothing is left. `mark` is how an entry in
+    its environment begins."""
+    if client is not None and not os.path.isdir("/proc"):  # macOS: the client lives on, and has its number
+        with contextlib.suppress(OSError):
+            os.killpg(client, signal.SIGKILL)
+    for _ in range(ROUNDS):
+        left = list(_left(client, born, mark))
+        if not left:
+            return
+        for pid in left:
+            with contextlib.suppress(OSError):  # gone already
+                os.kill(pid, signal.SIGKILL)
+        time.sleep(PAUSE_S)
+
+
+def _left(client: int | None, client_born: str | None, mark: str) -> Iterator[int]:
+    # A session has its number to itself as long as one of it lives, its leader or not.
+    is_ours = client is not None and born(client) in (client_born, None)
+    names = os.listdir("/proc") if os.path.isdir("/proc") else []
+    for pid in [int(name) for name in names if name.isdigit() and born(int(name)) is not None]:
+        with contextlib.suppress(OSError):
+            if pid != os.getpid() and ((is_ours and os.getsid(pid) == client) or _has(pid, mark)):
+                yield pid
+
+
+def _has(pid: int, mark: str) -> bool:
+    with open(f"/proc/{pid}/environ", "rb") as file:
+        return any(entry.startswith(os.fsencode(mark)) for entry in file.read().split(b"\0"))
+
+
+def _fields(pid: int) -> list[str]:
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            return file.read().rpartition(b")")[2].decode().split()
+    except OSError:
+        return []

@@ -1,13 +1,14 @@
-"""What a supervisor is told while it works: words from the command that started it, and signals."""
+"""What a supervisor waits for while it works: words from the command that started it, signals, and time."""
 
 from __future__ import annotations
 
 import os
 import select
 import signal
+import time
 from collections.abc import Callable, Iterable
 
-from ralphloop.runner.deadline import Deadline
+from ralphloop.proof.keeper import clock
 from ralphloop.runner.pipe import Lines, Pipe
 from ralphloop.store.supervisor import BEAT_S, DETACH, GO, INTERRUPT, KILL, PAUSE, SKIP_TASK, SKIP_WAIT
 
@@ -67,3 +68,30 @@ def _signals() -> int:
         signal.signal(number, lambda *_: None)
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     return reading
+
+
+class Deadline:
+    """Over when the wall clock or the clock since boot says so, whichever comes first.
+
+    The clock since boot counts on while the machine sleeps, and nobody can set it; where a system has none
+    that does (a virtual machine that was halted), the wall clock still knows.
+    """
+
+    def __init__(
+        self, seconds: float, *, wall: Callable[[], float] = time.time, boot: Callable[[], float] = clock
+    ) -> None:
+        self._seconds = seconds
+        self._clocks = (wall, boot)
+        self.reset()
+
+    def reset(self) -> None:
+        """Begin anew, with the whole time."""
+        self._began = [now() for now in self._clocks]
+
+    def left(self) -> float:
+        """Seconds until it is over, never below zero, never more than it had at first."""
+        passed = [now() - began for now, began in zip(self._clocks, self._began, strict=True)]
+        return max(0.0, self._seconds - max(0.0, *passed))
+
+    def is_over(self) -> bool:
+        return self.left() <= 0.0

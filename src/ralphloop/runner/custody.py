@@ -1,15 +1,16 @@
-"""A loop while a supervisor has charge of it: every change of its state between two sessions."""
+"""A loop while a supervisor has charge of it: every change of its state between two sessions, and the text
+that the next one begins with."""
 
 from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
 from ralphloop.agents.transcript_place import transcript_of
-from ralphloop.domain import limits
+from ralphloop.domain import limits, prompt
 from ralphloop.domain.ledger import name_tasks
 from ralphloop.domain.model import (
     ENDED,
@@ -22,20 +23,23 @@ from ralphloop.domain.model import (
     LoopState,
     StopEvent,
 )
+from ralphloop.domain.prompt import Words
 from ralphloop.domain.supervision import REGISTRATION, Supervision
 from ralphloop.engine import find, spending
 from ralphloop.engine.amendment import leave_out, set_aside
 from ralphloop.engine.stop import decision_on
+from ralphloop.engine.words import words_for
 from ralphloop.errors import BusyError
-from ralphloop.evidence import commit
-from ralphloop.runner import opening
+from ralphloop.proof import commit
 from ralphloop.runner.judge import Session, Verdict
-from ralphloop.runner.terms import Terms
-from ralphloop.store import arming, tasks
+from ralphloop.runner.session_terms import Terms
+from ralphloop.store import arming, files, tasks
 from ralphloop.store.loop import PAUSE, LoopFiles, iso, obey
+from ralphloop.store.tasks import Reading, is_written
 
 LOCK_S = 60.0  # a stop holds the lock for moments, and nobody waits for us
 SKIP_S = 3.0  # but who skips a task waits
+PROMPT_MAX = 1_000_000
 
 
 class Begun(NamedTuple):
@@ -65,6 +69,11 @@ class Custody:
             raise OSError(f"the state of {self.loop.record.name} cannot be read")
         return state
 
+    @contextmanager
+    def _locked(self) -> Iterator[LoopState]:
+        with self.loop.lock(wait_s=LOCK_S):
+            yield self.state()
+
     @property
     def is_live(self) -> bool:
         """Whether the loop goes on, as far as anybody has said until now."""
@@ -73,37 +82,31 @@ class Custody:
     def begin(self, number: int, *, reason: str = "") -> Begun | None:
         """Make a new session the owner; None if the loop rests, or nothing in it can be worked on. `reason`
         is a text that the rules have sent already."""
-        with self.loop.lock(wait_s=LOCK_S):
+        loop = self.loop
+        with loop.lock(wait_s=LOCK_S):
             # limits and approvals may have changed
-            self.loop.record = self.loop.shelf.fresh(self.loop.record)
+            loop.record = loop.shelf.fresh(loop.record)
             state = self.state()
             if not self._goes_on(state) or self._is_overspent(state):
                 return None
-            reading = tasks.read_work(self.loop, state, now=time.time())
+            reading = tasks.read_work(loop, state, now=time.time())
             work = reading.work
             if not reason and (work is None or (work.phase == "execution" and not work.next)):
-                self.loop.save(state)
+                loop.save(state)
                 return None
             terms = self._supervision(work.next[0].model if work is not None and work.next else "")
-            self.loop.record.supervision = terms
-            text = reason or opening.text(self.loop, state, reading, cwd=self.cwd, env=self.env)
+            loop.record.supervision = terms
+            text = reason or opening(loop, state, reading, cwd=self.cwd, env=self.env)
             given = [item.id for item in work.next] if work is not None else []
             session, self._first = self._first or str(uuid.uuid4()), ""
             state.current = given[0] if given else state.current
-            arming.hand_on(self.loop, state, session=session, terms=terms, batch=given)
+            arming.hand_on(loop, state, session=session, terms=terms, batch=given)
             begun = Begun(
-                session,
-                terms.model,
-                state.current,
-                text,
-                self._time_left_s(state),
-                self.loop.record.limits,
+                session, terms.model, state.current, text, self._time_left_s(state), loop.record.limits
             )
-            self.loop.journal(
-                "session", session=session, number=number, model=terms.model, task=state.current
-            )
-            if self.loop.record.limits.budgeted:
-                spending.go_on(self.loop, state)
+            loop.journal("session", session=session, number=number, model=terms.model, task=state.current)
+            if loop.record.limits.budgeted:
+                spending.go_on(loop, state)
         return begun
 
     def _is_overspent(self, state: LoopState) -> bool:
@@ -154,8 +157,7 @@ class Custody:
     ) -> None:
         """Write down how the session ended, and count what counts."""
         result = session.result
-        with self.loop.lock(wait_s=LOCK_S):
-            state = self.state()
+        with self._locked() as state:
             if verdict.tried and state.live:
                 state.iteration += 1
                 task = state.current or begun.task
@@ -194,10 +196,6 @@ class Custody:
         with suppress(BusyError):  # the next session's end, or the next run, tries again
             catch_up(self.loop, cwd=self.cwd, env=self.env)
 
-    def keep_list(self) -> None:
-        """What the rest or the end said in the list's own files."""
-        commit.keep_list(self.loop, branch=self.terms.branch, cwd=self.cwd, env=self.env)
-
     def account(self, begun: Begun) -> str:
         """Count what a session spent, with or without a stop; why the budget is used up, or nothing."""
         loop = self.loop
@@ -213,8 +211,9 @@ class Custody:
             spent = spending.settle(loop, state, env=self.env)
             return limits.overspent(spent, loop.record.limits)[1]
 
-    def skip(self, task: str) -> bool:
-        """The person at the view leaves a task out; False if that cannot be done now, which they see."""
+    def skip(self) -> bool:
+        """The person at the view leaves the task at hand out; False if that cannot be done now, which they
+        see."""
         loop = self.loop
         with suppress(BusyError), loop.lock(wait_s=SKIP_S):
             state, ledger = loop.state(), loop.load_ledger()
@@ -224,14 +223,13 @@ class Custody:
                 return False
             name_tasks(listed, ledger)
             ids = [item.id for item in listed.tasks]
-            if state.outcome not in FINAL and task in ids:
-                return leave_out(loop, ids.index(task), state=state, ledger=ledger, listed=listed)
+            if state.outcome not in FINAL and state.current in ids:
+                return leave_out(loop, ids.index(state.current), state=state, ledger=ledger, listed=listed)
         return False
 
     def set_aside(self, task: str, why: str) -> bool:
         """Go on without a task at which every session breaks off; False if no other can run."""
-        with self.loop.lock(wait_s=LOCK_S):
-            state = self.state()
+        with self._locked() as state:
             work = tasks.read_work(self.loop, state, now=time.time()).work
             can_go_on = state.live and work is not None and not work.sequential and work.ready > 1
             if can_go_on and set_aside(self.loop, state, task, why=why):
@@ -241,8 +239,7 @@ class Custody:
 
     def wait(self, verdict: Verdict, *, outage: bool) -> None:
         """The loop rests until then; after an outage its state says so, and the time does not count."""
-        with self.loop.lock(wait_s=LOCK_S):
-            state = self.state()
+        with self._locked() as state:
             if outage and state.live:
                 state.resume_at = verdict.until
                 self._close(state, PAUSED, RATE_LIMITED, verdict.why)
@@ -250,16 +247,14 @@ class Custody:
 
     def go_on(self) -> bool:
         """After a wait; False if the loop is over, or somebody paused it meanwhile."""
-        with self.loop.lock(wait_s=LOCK_S):
-            state = self.state()
+        with self._locked() as state:
             if state.outcome == RATE_LIMITED and not self.loop.request():
                 arming.take_up(self.loop, state, anew=False, supervision=self.loop.record.supervision)
             return self._goes_on(state)
 
     def take_up(self) -> None:
         """After a pause that the person has ended."""
-        with self.loop.lock(wait_s=LOCK_S):
-            state = self.state()
+        with self._locked() as state:
             if state.outcome == INTERRUPTED:
                 arming.take_up(self.loop, state, anew=False, supervision=self.loop.record.supervision)
 
@@ -273,8 +268,7 @@ class Custody:
 
     def finish(self, outcome: str, detail: str) -> None:
         """Let the loop rest or end with what the supervisor found; what it says itself holds."""
-        with self.loop.lock(wait_s=LOCK_S):
-            state = self.state()
+        with self._locked() as state:
             if state.live or (state.outcome == RATE_LIMITED and outcome != RATE_LIMITED):
                 rests = outcome in (INTERRUPTED, RATE_LIMITED)
                 self._close(state, PAUSED if rests else ENDED, outcome, detail)
@@ -289,3 +283,37 @@ class Custody:
         self.loop.clear_request()
         self.loop.rest(state)
         tasks.show_now(self.loop, state)
+
+
+def opening(loop: LoopFiles, state: LoopState, reading: Reading, *, cwd: str, env: Mapping[str, str]) -> str:
+    """It always begins with words of ours: a file of the project must not be taken for a typed command."""
+    words = words_for(loop, cwd, env)
+    parts = [_where(loop, words), _own_prompt(loop), state.carry, _task(loop, state, reading, words)]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _where(loop: LoopFiles, words: Words) -> str:
+    notes = f" and in {words.notes_path}" if words.notes_path else ""
+    return (
+        f"This is a fresh session of the loop {prompt.line(loop.record.name, 80)}. What earlier sessions did "
+        f"is in the files, in the log of git{notes}. Nobody reads along: work on the task below, claim it, "
+        "then stop." + (" Whatever is said below: do not commit, ralphloop does." if words.branch else "")
+    )
+
+
+def _own_prompt(loop: LoopFiles) -> str:
+    path = loop.record.paths.get("prompt", "")
+    if not path or files.leads_out(path, loop.record.root):  # a link must not send what lies elsewhere
+        return ""
+    text = (files.read_quietly(path) or "").strip()
+    return text if len(text) <= PROMPT_MAX else f"Read {path} first."
+
+
+def _task(loop: LoopFiles, state: LoopState, reading: Reading, words: Words) -> str:
+    work = reading.work
+    if work is None:
+        return f"Look at {words.list_path} and go on with it."
+    if work.phase != "execution":
+        return prompt.phase(state, work, written=is_written(loop.record, work), words=words)
+    limit = int(loop.record.limits.iterations)
+    return prompt.continuation(state, work, limit=limit, words=words, notes=reading.notes)

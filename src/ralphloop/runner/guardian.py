@@ -26,7 +26,7 @@ if not __package__:  # a script by its path: there may be no package of our name
     sys.modules["ralphloop"] = _package
 
 from ralphloop.errors import StartError  # noqa: E402 - needs the package above
-from ralphloop.evidence import keeper  # noqa: E402
+from ralphloop.proof import keeper  # noqa: E402
 
 GRACE_S = 2.0
 KEEP_BYTES = 4096

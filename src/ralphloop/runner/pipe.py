@@ -1,4 +1,4 @@
-"""What comes out of a pipe: bytes without waiting, and whole lines out of them."""
+"""What comes out of a pipe: bytes without waiting, and whole lines out of them; and what goes into one."""
 
 from __future__ import annotations
 
@@ -66,3 +66,8 @@ class Pipe:
         if self.is_open:
             self.is_open = False
             os.close(self.handle)
+
+
+def write_all(handle: int, data: bytes) -> None:
+    while data:
+        data = data[os.write(handle, data) :]

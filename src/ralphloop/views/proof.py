@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ralphloop.domain.prompt import count
-from ralphloop.evidence import record
+from ralphloop.proof import check_record
 from ralphloop.store import files
 from ralphloop.store.loop import LoopFiles
 
@@ -55,10 +55,10 @@ class Checked(NamedTuple):
 
 
 def checked(loop: LoopFiles) -> Checked:
-    sound, bad = record.read_index(loop)
+    sound, bad = check_record.read_index(loop)
     faults = [f"{count(bad, 'line')} of the evidence's index cannot be read"] if bad else []
     checks = [_check(loop, entry) for entry in sound]
-    for state in (record.ALTERED, record.MISSING):
+    for state in (check_record.ALTERED, check_record.MISSING):
         named = [check.id for check in checks if check.file == state]
         faults += [f"evidence that is {state}: {_some(named)}"] if named else []
     known = {check.id + ".json" for check in checks}
@@ -67,9 +67,9 @@ def checked(loop: LoopFiles) -> Checked:
     return Checked(tuple(checks), tuple(faults))
 
 
-def _check(loop: LoopFiles, entry: record.Entry) -> Check:
-    state = record.state(loop, entry)
-    facts = (record.load(loop, entry.id) if state == record.SOUND else None) or {}
+def _check(loop: LoopFiles, entry: check_record.Entry) -> Check:
+    state = check_record.state(loop, entry)
+    facts = (check_record.load(loop, entry.id) if state == check_record.SOUND else None) or {}
     return Check(
         entry.id,
         entry.at,

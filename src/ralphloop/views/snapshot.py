@@ -29,7 +29,7 @@ from ralphloop.domain.survey import survey
 from ralphloop.domain.worklist import Worklist
 from ralphloop.engine import spending as counter
 from ralphloop.engine.transcript import masked
-from ralphloop.evidence import approval
+from ralphloop.proof import approval
 from ralphloop.store import approvals, pins, shelf, supervisor, tasks, waker
 from ralphloop.store.loop import LoopFiles
 from ralphloop.store.supervisor import Holder

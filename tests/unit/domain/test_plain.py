@@ -6,8 +6,8 @@ import pytest
 
 from ralphloop.domain.model import Task
 from ralphloop.domain.plain import TURNS, plain
-from ralphloop.evidence import commit_text
 from ralphloop.hook import statusline
+from ralphloop.proof import commit
 from unit.domain.cases import each
 
 
@@ -29,6 +29,6 @@ def test_plain_text_has_nothing_that_a_terminal_obeys(text: str, shown: str) -> 
 
 @each("mark", TURNS)
 def test_no_mark_that_turns_the_reading_direction_is_shown_anywhere(mark: str) -> None:
-    about = commit_text.trailers("F1", loop_id="L1", evidence="e")
-    message = commit_text.message(Task("F1", f"a{mark}b"), about)
+    about = commit.trailers_of("F1", loop_id="L1", evidence="e")
+    message = commit.message(Task("F1", f"a{mark}b"), about)
     assert mark not in plain(mark) + statusline.fit(f"a{mark}b", "80") + message

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from ralphloop.evidence import globs
 from ralphloop.loops import inspection
 from ralphloop.loops.inspection import Looked, look
+from ralphloop.proof import protect
 from ralphloop.tasklists import features
 
 
@@ -62,7 +62,7 @@ def test_what_protect_names_is_told_and_too_many_files_are_a_fault(
     found = looked(tmp_path, "make", protect=["a", "gone/**", "[bc]"])
     assert found.doubts == ("`protect` names no file yet: gone/**",)
     assert not found.fault
-    monkeypatch.setattr(globs, "FILES_MAX", 1)
+    monkeypatch.setattr(protect, "FILES_MAX", 1)
     found = looked(tmp_path, "make", protect=["a", "[bc]"])
     assert found.doubts == (found.fault,)
     assert found.fault == "`protect` cannot hold: more than 1 files to protect; name fewer"

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ralphloop.runner.agent_process import AgentProcess, Ending
-from unit.evidence.processes import gone, wait_until
+from unit.proof.processes import gone, wait_until
 
 WITHIN_S = 30.0
 

@@ -14,7 +14,7 @@ import pytest
 
 from fakes.effort import rounds
 from fakes.patience import eventually
-from ralphloop.runner import agent_process, stray
+from ralphloop.runner import agent_process
 from unit.domain.cases import each
 from unit.runner.stage import Stage, a_stage, gone, some, to_the_end, wait_for_line
 
@@ -144,7 +144,7 @@ def test_a_guardian_whose_holder_died_before_it_had_said_all_starts_nothing(said
 def test_a_number_that_was_given_to_somebody_else_is_left_alone(stage: Stage) -> None:
     other = stage.shell("echo ready; sleep 300")
     wait_for_line(other, b"ready")
-    stray.end(other.pid, born="1", mark="RALPHLOOP_GUARDED=somebody-else")
+    agent_process.end_left(other.pid, born="1", mark="RALPHLOOP_GUARDED=somebody-else")
     some(other)
     assert other.ended is None
     assert not gone(other.pid)

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from ralphloop.errors import TooMuchError
-from ralphloop.evidence.keeper import adopt_orphans
 from ralphloop.lab.hook_call import HookAnswer, HookOutput, read_answer
+from ralphloop.proof.keeper import adopt_orphans
 
 LIMIT_S = 30.0
 OUTPUT_MAX = 1_000_000  # bytes of each stream

@@ -9,11 +9,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ralphloop.evidence.globs import matches
 from ralphloop.hook.belongings import HOME
 from ralphloop.lab.conformance.case import Expect
 from ralphloop.lab.conformance.processes import OUTPUT_MAX, Answer, parsed
 from ralphloop.lab.conformance.scene import Seen
+from ralphloop.proof.protect import matches
 
 EXIT_CODE = "exit code "  # how the complaint about one begins
 REASON_MAX = 10_000

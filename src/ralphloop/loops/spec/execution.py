@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 from ralphloop.domain.model import APPROVE, Task
 from ralphloop.domain.prompt import count
 from ralphloop.errors import UserError
-from ralphloop.evidence.approval import digest, waiting
 from ralphloop.loops import allowance, launch, outset, resumption
 from ralphloop.loops.consent import listing
 from ralphloop.loops.place import Place
@@ -15,6 +14,7 @@ from ralphloop.loops.result import Quoted, Result, Tell, quiet
 from ralphloop.loops.spec import state_file
 from ralphloop.loops.spec.kind import TASKS, Spec
 from ralphloop.loops.spec.state_file import State
+from ralphloop.proof.approval import digest, waiting
 from ralphloop.store import arming, files, pins, shelf
 from ralphloop.store.loop import LoopFiles
 from ralphloop.store.tasks import keep_begun

@@ -1,0 +1,261 @@
+"""The proof of one stop or one command: which checks are due, and what follows from their verdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from ralphloop.domain.ledger import Ledger
+from ralphloop.domain.model import (
+    CLAIMED,
+    CLAIMS,
+    FEATURES,
+    FINAL_RUN,
+    PROVEN,
+    SET_ASIDE,
+    SKIPPED,
+    THE_LIST,
+    UNVERIFIED,
+    VOUCHED,
+    LoopState,
+    Task,
+    TaskList,
+)
+from ralphloop.domain.proof import BUDGET_S, Refusal, Results
+from ralphloop.proof import approval, check_record, protect, tree
+from ralphloop.proof.checker import GREEN, RED, UNFINISHED, WAITS, Checker, Due, Origin, Verdict, due
+from ralphloop.store import approvals, tasks
+from ralphloop.store.loop import LoopFiles
+
+CLAIMS_MAX = 50  # claims judged in one stop
+TOUCHED_SHOWN = 8
+
+
+class Prover:
+    """`plan` and `settle` are called under the loop's lock, `run` outside of it."""
+
+    def __init__(
+        self,
+        loop: LoopFiles,
+        *,
+        cwd: str,
+        env: Mapping[str, str],
+        origin: Origin,
+        budget_s: float = BUDGET_S,
+        say: Callable[[str], None] = lambda text: None,
+    ) -> None:
+        self.results = Results()
+        self.verdicts: dict[str, Verdict] = {}
+        self.touched: list[protect.Touched] = []
+        self._loop = loop
+        self._env = env
+        self._folder = tree.folder_for(loop.record.root, cwd)
+        self._checker = Checker(loop, folder=self._folder, env=env, origin=origin, budget_s=budget_s, say=say)
+        self._due: list[Due] = []
+        self._need = ""
+        self._iteration = 0
+        self._round = 0
+        self._is_planned = False
+        self._states: dict[str, str] = {}  # of the tasks, when it was planned
+        self._tree_after = ""
+
+    @property
+    def _is_final(self) -> bool:
+        return self._need == FINAL_RUN
+
+    def plan(self, need: str, state: LoopState, *, same_round: bool = False) -> None:
+        """Decide what is due: the claimed tasks, or once more everything that is done."""
+        self._begin(need, state)
+        try:
+            listed, ledger = self._listed()
+        except (ValueError, OSError):
+            self._is_planned = False
+            return
+        self._states = {task.id: _said(ledger, task.id) for task in listed.tasks if task.done}
+        self._plan_round(state, same_round=same_round)
+        waiting = approvals.unapproved(self._loop.shelf, listed)
+        unapproved = set(waiting)
+        self._note_waiting(listed, ledger, waiting=waiting)
+        wanted = [due(task) for task in listed.tasks if is_due(task, ledger, final=self._is_final)]
+        if self._is_final and listed.verify:
+            wanted.append(due(listed))
+        for one in wanted:
+            if self.results.blocked or unapproved.intersection(one.commands):
+                self.verdicts[one.task] = Verdict(WAITS)
+            else:
+                self._due.append(one)
+        self._due = self._checker.in_order(self._due)
+        if need == CLAIMS:
+            self.verdicts.update({one.task: Verdict(UNFINISHED) for one in self._due[CLAIMS_MAX:]})
+            del self._due[CLAIMS_MAX:]
+
+    def plan_tasks(
+        self, chosen: Sequence[Task], state: LoopState, *, whole: TaskList | None = None
+    ) -> list[str]:
+        """The same for tasks that are named, and for the `whole` list's own; those whose checks are not
+        approved are left out and told."""
+        self._begin("", state)
+        allowed = approvals.approved(self._loop.shelf)
+        wanted = [due(task) for task in chosen]
+        wanted += [due(whole)] if whole is not None and whole.verify else []
+        ready = [one for one in wanted if allowed.issuperset(one.commands)]
+        self._due = self._checker.in_order(ready)
+        return [one.task or THE_LIST for one in wanted if one not in ready]
+
+    def _begin(self, need: str, state: LoopState) -> None:
+        self._need, self._iteration, self._round = need, state.iteration, 0
+        self._due, self.verdicts, self.touched = [], {}, []
+        self._is_planned = True
+
+    def _listed(self) -> tuple[TaskList, Ledger]:
+        """The list as it is judged: with its pinned criteria, whatever the file says at this moment."""
+        ledger = self._loop.load_ledger()
+        return tasks.with_pins(self._loop, ledger)[0], ledger
+
+    def _plan_round(self, state: LoopState, *, same_round: bool) -> None:
+        """A final run that did not fit into one stop goes on at the next, if nothing was done in between."""
+        if not self._is_final:
+            state.final_round = 0
+            return
+        if same_round and state.final_round and state.final_tree == self._tree_digest():
+            so_far = check_record.of_round(self._loop, state.final_round)
+            self._checker.take_as_green([entry for entry in so_far if entry.green])
+        else:
+            state.final_round = check_record.next_number(self._loop)
+        self._round = state.final_round
+
+    def _tree_digest(self) -> str:
+        return tree.look(self._folder, self._env).digest or ""
+
+    def _note_waiting(self, listed: TaskList, ledger: Ledger, *, waiting: list[str]) -> None:
+        results, wanted = self.results, set(waiting)
+        results.commands, results.digest = waiting, approval.digest(waiting)
+        settled = (VOUCHED, SKIPPED, SET_ASIDE)
+        held = [
+            task for task in listed.tasks if wanted & set(task.verify) and ledger.state(task) not in settled
+        ]
+        pinned = [task for task in held if not ledger.tasks.get(task.id, {}).get("added")]
+        results.void = approvals.why_void(self._loop.shelf) if wanted else ""
+        results.blocked = bool(results.void and held and wanted & approvals.recorded(self._loop.shelf))
+        if self._loop.record.layout == FEATURES:
+            # An earlier version began loops without asking for the list's own: there it waits until the end.
+            of_list = bool(wanted & set(listed.verify))
+            results.blocked = bool(pinned) or (of_list and self._loop.record.unapproved)
+            results.waiting = [task.id for task in held if ledger.state(task) == CLAIMED]
+            results.waiting += [THE_LIST] if of_list and self._is_final else []
+
+    def run(self) -> None:
+        """Run what is due; no lock is held meanwhile."""
+        self.results.trouble = ""
+        if not self._due:
+            return
+        try:
+            self._run()
+        except OSError as error:
+            self.results.trouble = str(error)
+            self.verdicts.update({one.task: Verdict(UNFINISHED) for one in self._due})
+
+    def _run(self) -> None:
+        protected = protect.Protected(self._loop, self._folder)
+        if not protected.pinned:
+            protected.pin(protect.patterns_of(self._loop))
+        before = protected.put_back()
+        if before and not self._is_final:
+            self.touched = before
+        else:
+            self.verdicts |= self._checker.judge(self._due, iteration=self._iteration, round_no=self._round)
+            self.touched = protected.put_back()
+            self._tree_after = self._tree_digest() if self._is_final else ""
+        if self.touched:
+            self._refuse_touched()
+
+    def _refuse_touched(self) -> None:
+        named = ", ".join(f"{entry.path} ({entry.what})" for entry in self.touched[:TOUCHED_SHOWN])
+        is_back = all(entry.restored for entry in self.touched)
+        now = "it is as it was again" if is_back else "put it back"
+        why = f"protected files were touched: {named}; {now}"
+        self.verdicts.update({one.task: Verdict(RED, why=why) for one in self._due})
+
+    def settle(self, state: LoopState) -> None:
+        """Turn back what is not proven, in the agent's own file, and note the rest."""
+        try:
+            listed, ledger = self._listed()
+        except (ValueError, OSError):
+            self._is_planned = False
+        if not self._is_planned:
+            self.results.unfinished = [THE_LIST]  # it broke meanwhile: judged when it can be read again
+            return
+        places = {task.id: place for place, task in enumerate(listed.tasks) if task.done}
+        reopen, known_before = [], len(self.results.proven)
+        self.results.unfinished = []
+        for task, verdict in self.verdicts.items():
+            known = _said(ledger, task)
+            if task not in places or known != self._states.get(task, known):
+                continue  # it was reopened, or the person spoke about it, while its check ran
+            if verdict.state == RED:
+                reopen.append(places[task])
+            self._note(task, verdict, ledger=ledger, known=known)
+        tasks.mark(self._loop.record, reopen, done=False)
+        self._settle_list()
+        is_red = bool(reopen or self.results.red)
+        self.results.final = self._is_final and not (self.results.unfinished or is_red)
+        state.final_round = 0 if is_red else state.final_round
+        state.final_tree = self._tree_after
+        state.ledger += 1
+        self._loop.save_ledger(ledger)
+        for task in self.results.proven[known_before:]:  # who is killed before proves it again, unheard of
+            evidence = self.verdicts[task].evidence
+            self._loop.journal("proven", task=task, evidence=evidence, final=self._is_final)
+
+    def _settle_list(self) -> None:
+        """Where the same command has opened tasks again, they are told about it."""
+        verdict = self.verdicts.get("", Verdict(GREEN))
+        if verdict.state == UNFINISHED:
+            self.results.unfinished.append(THE_LIST)
+        elif verdict.state == RED and verdict.command not in [one.command for one in self.results.refused]:
+            self.results.red = [self._refusal("", verdict)]
+
+    def _note(self, task: str, verdict: Verdict, *, ledger: Ledger, known: str) -> None:
+        if verdict.state == GREEN and not verdict.evidence and not self._is_final:
+            ledger.note(task, state=UNVERIFIED)  # nothing was run: it only kept its hands off protected files
+        elif verdict.state == GREEN and (not self._is_final or known == UNVERIFIED):
+            ledger.note(task, state=PROVEN, evidence=verdict.evidence)
+            ledger.drop(task, "why")
+            self.results.proven.append(task)
+        elif verdict.state == RED:
+            ledger.reopen(task)
+            left_out = _said(ledger, task) in (SKIPPED, SET_ASIDE)
+            if not left_out:  # why that is so stays known
+                ledger.note(task, why=verdict.why)
+            self.results.refused.append(self._refusal(task, verdict, left_out=left_out))
+        elif verdict.state == UNFINISHED:
+            self.results.unfinished.append(task)
+        elif verdict.state == WAITS and self._goes_on_unverified:
+            ledger.note(task, state=UNVERIFIED)
+
+    @property
+    def _goes_on_unverified(self) -> bool:
+        """Whether a claim holds without its check, which nobody approved; one that was approved waits."""
+        return self._loop.record.layout != FEATURES and not (self.results.blocked or self._is_final)
+
+    def _refusal(self, task: str, verdict: Verdict, *, left_out: bool = False) -> Refusal:
+        facts = {"task": task, "command": verdict.command, "evidence": verdict.evidence}
+        self._loop.journal("refused", detail=verdict.why, final=self._is_final, **facts)
+        return Refusal(
+            task,
+            why=verdict.why,
+            command=verdict.command,
+            tail=verdict.tail,
+            again=self._is_final,
+            left_out=left_out,
+        )
+
+
+def _said(ledger: Ledger, task: str) -> str:
+    return ledger.tasks.get(task, {}).get("state", "")
+
+
+def is_due(task: Task, ledger: Ledger, *, final: bool) -> bool:
+    said = ledger.state(task)
+    if not task.done or (final and not task.verify):
+        return False
+    return said != VOUCHED if final else said == CLAIMED
