@@ -194,7 +194,7 @@ def load_everything() -> None:
         import_module(f"ralphloop.engine.{name}")
     for name in ("prove", "commit"):
         import_module(f"ralphloop.evidence.{name}")
-    for name in ("repair", "pins", "rotation"):
+    for name in ("repair", "pins"):
         import_module(f"ralphloop.store.{name}")
     gc.collect()
     gc.freeze()  # forked processes share what nobody touches
