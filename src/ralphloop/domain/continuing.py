@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from ralphloop.domain import limits as limit
 from ralphloop.domain import prompt
-from ralphloop.domain.answer import Decision
 from ralphloop.domain.model import NEEDS_APPROVAL, THE_LIST, status_word
-from ralphloop.domain.situation import open_ids, run
+from ralphloop.domain.situation import Decision, open_ids, run
 from ralphloop.domain.supervision import share_done
 
 TYPE_CHECKING = False

@@ -10,8 +10,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Mapping
 
-    from ralphloop.domain.answer import Decision
     from ralphloop.domain.model import StopEvent
+    from ralphloop.domain.situation import Decision
     from ralphloop.store.loop import LoopFiles
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 
 from ralphloop import errors
-from ralphloop.domain.answer import Decision
 from ralphloop.domain.decide import decide
 from ralphloop.domain.model import (
     ARMED,
@@ -19,7 +18,7 @@ from ralphloop.domain.model import (
     STALLED,
     status_word,
 )
-from ralphloop.domain.situation import Situation
+from ralphloop.domain.situation import Decision, Situation
 from ralphloop.engine import find, transcript
 from ralphloop.engine.words import client_cap, command, words_for
 from ralphloop.store import tasks
@@ -30,9 +29,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Optional, Protocol, Union
 
-    from ralphloop.domain.answer import Need
     from ralphloop.domain.limits import Spent
     from ralphloop.domain.model import LoopState, StopEvent, Turn
+    from ralphloop.domain.situation import Need
     from ralphloop.domain.worklist import Worklist
     from ralphloop.evidence.prove import Prover
     from ralphloop.store.loop import LoopFiles

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from ralphloop.domain.answer import Decision, Need
 from ralphloop.domain.limits import Spent
 from ralphloop.domain.model import LoopState, StopEvent, Task, TaskList, Turn
 from ralphloop.domain.prompt import Words
 from ralphloop.domain.proof import Refusal, Results
+from ralphloop.domain.situation import Decision, Need
 from ralphloop.domain.supervision import Supervision
 from unit.domain.build import a_loop, a_stop, situation
 from unit.domain.cases import each
