@@ -11,8 +11,7 @@ from typing import NamedTuple
 
 from ralphloop import errors
 from ralphloop.agents.trust import LOCAL_SETTINGS
-from ralphloop.domain.committed import FAULT, proof, reopened, waiting
-from ralphloop.domain.ledger import Ledger, name_tasks
+from ralphloop.domain.ledger import COMMIT_FAULT, Ledger, commits_undone, name_tasks, proof, uncommitted
 from ralphloop.domain.model import PROVEN, Task
 from ralphloop.domain.prompt import line
 from ralphloop.evidence import commit_text, record
@@ -169,7 +168,7 @@ def catch_up_patiently(loop: LoopFiles, *, cwd: str, env: Mapping[str, str]) -> 
     again, what somebody must put right first is not."""
     for pause_s in (*PAUSES_S, 0.0):
         refused, ledger = catch_up(loop, cwd=cwd, env=env), loop.load_ledger()
-        if refused or not any(FAULT in ledger.tasks[task] for task in waiting(ledger)):
+        if refused or not any(COMMIT_FAULT in ledger.tasks[task] for task in uncommitted(ledger)):
             return
         time.sleep(pause_s)
 
@@ -215,7 +214,7 @@ def _note_fault(loop: LoopFiles, due: Sequence[Due], why: str) -> None:
     with loop.lock():
         ledger = loop.load_ledger()
         for one in due:
-            ledger.note(one.task.id, **{FAULT: line(why)})
+            ledger.note(one.task.id, **{COMMIT_FAULT: line(why)})
         loop.save_ledger(ledger)
 
 
@@ -223,12 +222,12 @@ def _due(loop: LoopFiles) -> list[Due]:
     """In the list's order; a list that cannot be read now is looked at again at the next stop."""
     with loop.lock():
         ledger = loop.load_ledger()
-        again = reopened(ledger)
+        again = commits_undone(ledger)
         for name in again:
             ledger.drop(name, "committed")
         if again:
             loop.save_ledger(ledger)
-    wanted = set(waiting(ledger))
+    wanted = set(uncommitted(ledger))
     try:
         listed = tasks.parse_source(loop.record) if wanted else None
     except ValueError:
@@ -322,7 +321,7 @@ def _note(loop: LoopFiles, due: Sequence[Due], *, made: Mapping[str, str], branc
         ledger = loop.load_ledger()
         for one in due:
             ledger.note(one.task.id, commit=made[one.task.id], committed=one.proof)
-            ledger.drop(one.task.id, FAULT)
+            ledger.drop(one.task.id, COMMIT_FAULT)
         loop.save_ledger(ledger)
     for one in due:
         loop.journal(
