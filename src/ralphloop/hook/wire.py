@@ -91,7 +91,7 @@ def stop_event(event: Mapping[str, Any], *, cwd: str) -> StopEvent:
         prompt=text(event, "prompt_id"),
         active=event.get("stop_hook_active") is True,
         reply=reply if isinstance(reply, str) else None,
-        background=_background(event.get("background_tasks")),
+        background=tuple(_background(event.get("background_tasks"))),
         crons=len(crons) if isinstance(crons, list) else 0,
         planning=event.get("permission_mode") == "plan",
     )

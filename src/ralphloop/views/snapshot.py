@@ -251,7 +251,7 @@ def _tasks(loop: LoopFiles) -> tuple[TaskList, Ledger, Worklist, str]:
     except (ValueError, OSError) as error:
         from ralphloop.views import json_slip  # only for a list that is broken
 
-        none, ledger = TaskList(()), loop.load_ledger()
+        none, ledger = TaskList([]), loop.load_ledger()
         return none, ledger, survey(none, ledger), json_slip.fault(loop.record, error)
 
 
