@@ -196,7 +196,7 @@ def load_everything() -> None:
         import_module(f"ralphloop.proof.{name}")
     for name in ("runner.driver", "notify.send"):
         import_module(f"ralphloop.{name}")
-    for name in ("repair", "pins", "rotation"):
+    for name in ("repair", "pins"):
         import_module(f"ralphloop.store.{name}")
     gc.collect()
     gc.freeze()  # forked processes share what nobody touches

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from ralphloop.domain.model import Fields
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from dataclasses import KW_ONLY
     from typing import Container, Iterable, Mapping, Optional
 
     from ralphloop.domain.model import Task, TaskList
@@ -11,20 +14,16 @@ if TYPE_CHECKING:
 _ORDINALS = ("first", "second", "third", "fourth")
 
 
-class AdditionLimits:
+class AdditionLimits(Fields):
     """What specum's own state schema allows."""
 
-    __slots__ = ("fix_depth", "fix_tasks", "modification_depth", "modifications")
-
-    def __init__(
-        self, *, fix_tasks: int = 3, fix_depth: int = 3, modifications: int = 3, modification_depth: int = 2
-    ) -> None:
-        # fix tasks of one task, and fixes of fixes
-        self.fix_tasks = fix_tasks
-        self.fix_depth = fix_depth
-        # how often one task is split or followed up, and how many levels of ids that makes
-        self.modifications = modifications
-        self.modification_depth = modification_depth
+    _: KW_ONLY
+    # fix tasks of one task, and fixes of fixes
+    fix_tasks: int = 3
+    fix_depth: int = 3
+    # how often one task is split or followed up, and how many levels of ids that makes
+    modifications: int = 3
+    modification_depth: int = 2
 
     def lower(self, name: str, value: object) -> None:
         """Take over a limit that is stricter than the present one."""

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from ralphloop.domain import limits as limit
 from ralphloop.domain import prompt
-from ralphloop.domain.answer import Decision
 from ralphloop.domain.model import NEEDS_APPROVAL, THE_LIST, status_word
-from ralphloop.domain.situation import open_ids, run
-from ralphloop.domain.supervision import share_done
+from ralphloop.domain.situation import Decision, open_ids, run
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Optional
 
+    from ralphloop.domain.model import LoopState
     from ralphloop.domain.proof import Refusal
     from ralphloop.domain.situation import Situation
+    from ralphloop.domain.supervision import Supervision
+    from ralphloop.domain.worklist import Worklist
 
 PROMISE = "ALL_TASKS_COMPLETE"  # the agent's word that everything is done
 SHOWN = 5  # background tasks that a reason names
@@ -43,6 +44,22 @@ def hand_over(now: Situation) -> Optional[Decision]:
         refused=", ".join(refusal.task or THE_LIST for refusal in refusals),
         handover=why,
     )
+
+
+def share_done(terms: Supervision, loop: LoopState, work: Worklist, *, fullness: Optional[float]) -> str:
+    """Why the next task is another session's, or nothing. A task is finished in the session that began it,
+    unless that has no room left."""
+    if fullness is not None and terms.context and fullness >= terms.context:
+        return "the context is %d %% full" % (100 * fullness)
+    if not work.next:
+        return ""
+    model = terms.model_for(work.next[0])
+    if model != terms.model:
+        return "task %s is for %s" % (work.next[0].id, model or "the client's own model")
+    new = [item.id for item in work.next if item.id not in loop.batch]
+    if terms.batch and new and loop.batch and len(loop.batch) + len(new) > terms.batch:
+        return "%d of %d tasks were this session's" % (len(loop.batch), terms.batch)
+    return ""
 
 
 def go_on(now: Situation) -> Decision:

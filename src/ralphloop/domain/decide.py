@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from ralphloop.domain import limits as limit
 from ralphloop.domain import prompt
-from ralphloop.domain.answer import Decision, Need
 from ralphloop.domain.continuing import go_on, hand_over
 from ralphloop.domain.model import (
     AWAITING_APPROVAL,
@@ -34,7 +33,7 @@ from ralphloop.domain.model import (
     STALLED,
     WAITING,
 )
-from ralphloop.domain.situation import allow, close, leave, open_ids, run
+from ralphloop.domain.situation import Decision, Need, allow, close, leave, open_ids, run
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -11,14 +11,14 @@ if TYPE_CHECKING:
     from typing import Any, Callable, Iterator, Optional
 
     _make_scanner: Any
-    _quote: Callable[[str], str]
+    quote: Callable[[str], str]
 else:
     try:
-        from _json import encode_basestring_ascii as _quote
+        from _json import encode_basestring_ascii as quote
         from _json import make_scanner as _make_scanner
     except ImportError:  # an interpreter without the accelerator
         from json.decoder import JSONDecoder
-        from json.encoder import encode_basestring_ascii as _quote
+        from json.encoder import encode_basestring_ascii as quote
 
         def _make_scanner(grammar):
             return JSONDecoder(parse_constant=grammar.parse_constant).scan_once
@@ -84,10 +84,6 @@ def _skip(text: str, at: int) -> int:
 def opening(text: str) -> int:
     """Where the value of a text starts: after a byte order mark and white space."""
     return _skip(text, 0)
-
-
-def quote(text: str) -> str:
-    return _quote(text)
 
 
 def render(value: Any) -> str:

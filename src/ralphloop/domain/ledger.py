@@ -1,4 +1,5 @@
-"""What a loop knows about its tasks that the list does not say: given, asked, set aside, answered."""
+"""What a loop knows about its tasks that the list does not say: how each was closed, asked, set aside, and
+which of them wait for a commit: those closed in this loop, once for each proof."""
 
 from __future__ import annotations
 
@@ -8,6 +9,7 @@ from ralphloop.domain.model import (
     CLOSED,
     GIVEN,
     OPEN,
+    PROVEN,
     SET_ASIDE,
     SKIPPED,
     UNVERIFIED,
@@ -16,9 +18,12 @@ from ralphloop.domain.model import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, Iterable, Mapping, Optional
 
     from ralphloop.domain.model import Task, TaskList
+    from ralphloop.domain.supervision import Supervision
+
+COMMIT_FAULT = "commit_fault"  # of a task: why its last commit was not made
 
 
 class Ledger:
@@ -126,3 +131,42 @@ def settle(tasks: TaskList, ledger: Ledger, *, given: bool = False) -> tuple[lis
             ledger.reopen(task.id)
             reopened.append(task.id)
     return claimed, reopened
+
+
+def proof(known: Mapping[str, str]) -> str:
+    """What a closed task rests on: its evidence, or that there is none. Empty for one that gets no commit."""
+    state = known.get("state", "")
+    if state == PROVEN and known.get("evidence"):
+        return known["evidence"]
+    return "none (%s)" % state if state in (PROVEN, UNVERIFIED, VOUCHED) else ""
+
+
+def uncommitted(ledger: Ledger) -> list[str]:
+    """The tasks whose present proof no commit has."""
+    return [
+        task
+        for task, known in ledger.tasks.items()
+        if proof(known) and known.get("committed") != proof(known)
+    ]
+
+
+def commits_undone(ledger: Ledger) -> list[str]:
+    """The tasks that had a commit and are open again: closed once more, they get another one."""
+    return [task for task, known in ledger.tasks.items() if "committed" in known and not proof(known)]
+
+
+def missing_commits(terms: Optional[Supervision], ledger: Ledger, listed: TaskList) -> list[str]:
+    """What a run on these terms was to commit and did not, in the list's order."""
+    wanted = set(uncommitted(ledger)) if terms is not None and terms.branch else ()
+    return [task.id for task in listed.tasks if task.id in wanted]
+
+
+def commit_fault(ledger: Ledger, tasks: Iterable[str]) -> str:
+    """Why these have none; empty where there are none."""
+    said = [ledger.tasks[task].get(COMMIT_FAULT, "") for task in tasks]
+    return next(filter(None, reversed(said)), "the run was ended before that" if said else "")
+
+
+def not_committed(tasks: Iterable[str]) -> str:
+    """How a loop's detail says that its work is not committed."""
+    return "not committed: " + ", ".join(tasks)

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from dataclasses import KW_ONLY
     from typing import Any, Iterable, Optional
+
+    from typing_extensions import dataclass_transform
 
 FEATURES, SPECUM, SPECKIT = "features", "specum", "speckit"
 LAYOUTS = (FEATURES, SPECUM, SPECKIT)
@@ -72,9 +75,32 @@ def status_word(outcome: Optional[str]) -> str:
     return "REACHED_LIMIT" if outcome == LIMIT else outcome.upper()
 
 
+if TYPE_CHECKING:
+
+    @dataclass_transform()
+    class Fields:
+        """An object of named values, as a dataclass is one: what is not given is as its class says."""
+
+else:
+
+    class Fields:
+        """The same without `dataclasses`, which costs more than a stop; those in `FIRST` need no names."""
+
+        FIRST = ()
+
+        def __init__(self, *first, **values):
+            values.update(zip(self.FIRST, first))
+            if __debug__:  # for callers that no type checker reads; the bundle leaves it out
+                names = type(self).__annotations__.keys() - {"_"}
+                assert len(first) <= len(self.FIRST), first
+                assert {*values, *vars(type(self))} >= names >= values.keys(), (names, values)
+            self.__dict__ = values
+
+
 class Task:
     """One entry of a task list as its file has it; `id` is empty where the file gives none."""
 
+    # not `Fields`: a list may have 100,000 of them
     __slots__ = (
         "body", "depends_on", "done", "guarded", "id", "marks", "model", "needs_human", "steps",
         "timeout_s", "title", "verify",
@@ -115,41 +141,23 @@ class Task:
         return "P" in self.marks
 
 
-class TaskList:
+class TaskList(Fields):
     """A parsed task list with what its files say about the run."""
 
-    __slots__ = (
-        "awaiting_approval", "epic", "iteration", "max_attempts", "max_iterations", "phase",
-        "quick", "sequential", "tasks", "timeout_s", "verify",
-    )  # fmt: skip
+    FIRST = ("tasks",)
 
-    def __init__(
-        self,
-        tasks: Iterable[Task],
-        *,
-        sequential: bool = False,
-        phase: str = EXECUTION,
-        quick: bool = False,
-        awaiting_approval: bool = False,
-        iteration: int = 0,
-        max_iterations: Optional[int] = None,
-        max_attempts: Optional[int] = None,
-        epic: str = "",
-        verify: Iterable[str] = (),
-        timeout_s: Optional[float] = None,
-    ) -> None:
-        self.tasks = list(tasks)
-        # the list's own check, part of every final run
-        self.verify = tuple(verify)
-        self.timeout_s = timeout_s
-        self.sequential = sequential
-        self.phase = phase
-        self.quick = quick
-        self.awaiting_approval = awaiting_approval
-        self.iteration = iteration
-        self.max_iterations = max_iterations
-        self.max_attempts = max_attempts
-        self.epic = epic
+    tasks: list[Task]
+    _: KW_ONLY
+    sequential: bool = False
+    phase: str = EXECUTION
+    quick: bool = False
+    awaiting_approval: bool = False
+    iteration: int = 0
+    max_iterations: Optional[int] = None
+    max_attempts: Optional[int] = None
+    epic: str = ""
+    verify: tuple[str, ...] = ()  # the list's own check, part of every final run
+    timeout_s: Optional[float] = None
 
     @property
     def commands(self) -> list[str]:
@@ -209,37 +217,19 @@ class Limits:
         return limits
 
 
-class StopEvent:
+class StopEvent(Fields):
     """One Stop event, whatever client sent it."""
 
-    __slots__ = (
-        "active", "background", "crons", "cwd", "planning", "prompt", "reply", "session", "transcript",
-    )  # fmt: skip
-
-    def __init__(
-        self,
-        *,
-        session: Optional[str],
-        cwd: str,
-        transcript: str = "",
-        prompt: str = "",
-        active: bool = False,
-        reply: Optional[str] = None,
-        background: Iterable[tuple[str, str]] = (),
-        crons: int = 0,
-        planning: bool = False,
-    ) -> None:
-        self.session = session
-        self.cwd = cwd
-        self.transcript = transcript
-        self.prompt = prompt
-        self.active = active
-        self.reply = reply
-        # (type, description) of what still runs
-        self.background = tuple(background)
-        self.crons = crons
-        # whether the client is in plan mode, in which the agent may change nothing
-        self.planning = planning
+    _: KW_ONLY
+    session: Optional[str]
+    cwd: str
+    transcript: str = ""
+    prompt: str = ""
+    active: bool = False
+    reply: Optional[str] = None
+    background: tuple[tuple[str, str], ...] = ()  # (type, description) of what still runs
+    crons: int = 0
+    planning: bool = False  # whether the client is in plan mode, in which the agent may change nothing
 
 
 def is_older(stamp: str, since: str) -> bool:
@@ -250,41 +240,21 @@ def is_older(stamp: str, since: str) -> bool:
     return stamp < since
 
 
-class Turn:
+class Turn(Fields):
     """What the transcript shows of the time since the last stop."""
 
-    __slots__ = (
-        "broken_off", "denied", "detail", "end", "queued", "readable", "reply", "resume_at", "tools",
-        "worked",
-    )  # fmt: skip
-
-    def __init__(
-        self,
-        *,
-        readable: bool = False,
-        tools: int = 0,
-        denied: Iterable[tuple[str, str]] = (),
-        worked: Iterable[str] = (),
-        reply: Optional[str] = None,
-        broken_off: str = "",
-        detail: str = "",
-        resume_at: Optional[float] = None,
-        queued: bool = False,
-        end: int = 0,
-    ) -> None:
-        self.readable = readable
-        self.tools = tools
-        # (tool, rule that would allow it) of calls that were denied, and tools of which a call was not
-        self.denied = tuple(denied)
-        self.worked = frozenset(worked)
-        self.reply = reply
-        # the outcome of an end that no hook saw: interrupted, capped, rate_limited, failed
-        self.broken_off = broken_off
-        self.detail = detail
-        self.resume_at = resume_at
-        # whether something that the person typed waits for this turn to end
-        self.queued = queued
-        self.end = end
+    _: KW_ONLY
+    readable: bool = False
+    tools: int = 0
+    # (tool, rule that would allow it) of calls that were denied, and tools of which a call was not
+    denied: tuple[tuple[str, str], ...] = ()
+    worked: frozenset[str] = frozenset()
+    reply: Optional[str] = None
+    broken_off: str = ""  # the outcome of an end that no hook saw: interrupted, capped, rate_limited, failed
+    detail: str = ""
+    resume_at: Optional[float] = None
+    queued: bool = False  # whether something that the person typed waits for this turn to end
+    end: int = 0
 
 
 class LoopState:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from ralphloop.domain.model import EXECUTION, FEATURES, PHASES, PLUGINS, SPECUM, UNLIMITED
+from ralphloop.domain.model import EXECUTION, FEATURES, PHASES, PLUGINS, SPECUM, UNLIMITED, Fields
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from dataclasses import KW_ONLY
     from typing import Iterable
 
     from ralphloop.domain.model import LoopState
@@ -24,29 +25,16 @@ CORRUPT = "Corrupt state file: "  # words that public suites look for, as "Maxim
 PREFIX = {"specum": "Ralph-specum", "speckit": "Ralph-speckit"}
 
 
-class Words:
+class Words(Fields):
     """The names and commands that a reason needs: how to call us, and where the files are."""
 
-    __slots__ = ("branch", "command", "list_path", "notes_path", "plugin", "run")
-
-    def __init__(
-        self,
-        *,
-        command: str,
-        list_path: str,
-        notes_path: str = "",
-        plugin: str = "",
-        run: str = "",
-        branch: str = "",
-    ) -> None:
-        self.command = command
-        self.list_path = list_path
-        self.notes_path = notes_path
-        # the plugin whose hook this is, if it is one's
-        self.plugin = plugin
-        # the loop's name where a supervisor drives it, and the branch that it commits on
-        self.run = run
-        self.branch = branch
+    _: KW_ONLY
+    command: str
+    list_path: str
+    notes_path: str = ""
+    plugin: str = ""  # whose hook this is, if it is one's
+    run: str = ""  # the loop's name where a supervisor drives it
+    branch: str = ""  # and the branch that it commits on
 
     @property
     def only_alone(self) -> bool:

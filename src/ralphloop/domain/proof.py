@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from ralphloop.domain.model import APPROVE, FEATURES
+from ralphloop.domain.model import APPROVE, FEATURES, Fields
 from ralphloop.domain.prompt import cut, line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from dataclasses import KW_ONLY
     from typing import Iterable
 
 TIMEOUT_S = 120.0  # of one command, unless its task says otherwise
@@ -15,29 +16,18 @@ TAIL_MAX = 8 * 1024  # characters of a failed check's output that a reason may c
 COMMANDS_MAX = 2_000  # characters of commands that a message can show
 
 
-class Refusal:
+class Refusal(Fields):
     """A task that was claimed, or was closed, and whose check says otherwise; the list itself has no name."""
 
-    __slots__ = ("again", "command", "left_out", "tail", "task", "why")
+    FIRST = ("task",)
 
-    def __init__(
-        self,
-        task: str,
-        *,
-        why: str,
-        command: str = "",
-        tail: str = "",
-        again: bool = False,
-        left_out: bool = False,
-    ) -> None:
-        self.task = task
-        # whether it was closed before, and the final run opened it
-        self.again = again
-        # whether the loop goes on without it anyway: it was skipped, or set aside
-        self.left_out = left_out
-        self.why = why
-        self.command = command
-        self.tail = tail
+    task: str
+    _: KW_ONLY
+    why: str
+    command: str = ""
+    tail: str = ""
+    again: bool = False  # whether it was closed before, and the final run opened it
+    left_out: bool = False  # whether the loop goes on without it anyway: it was skipped, or set aside
 
     def told(self, room: int) -> str:
         """For the agent: what was run, how it ended, and the end of what it printed."""

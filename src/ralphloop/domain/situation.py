@@ -1,15 +1,15 @@
-"""All that a decision may look at, and the answers that its rules give."""
+"""All that a decision may look at, and what its rules answer: a decision, or what must happen before."""
 
 from __future__ import annotations
 
 from ralphloop.domain import limits as limit
 from ralphloop.domain import prompt
-from ralphloop.domain.answer import Decision
-from ralphloop.domain.model import RUNNING, status_word
+from ralphloop.domain.model import RUNNING, Fields, status_word
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Iterable, Optional
+    from dataclasses import KW_ONLY
+    from typing import Optional, Sequence
 
     from ralphloop.domain.model import Limits, LoopState, StopEvent, Turn
     from ralphloop.domain.proof import Results
@@ -17,72 +17,35 @@ if TYPE_CHECKING:
     from ralphloop.domain.worklist import Worklist
 
 
-class Situation:
+class Situation(Fields):
     """One stop as the rules see it. `loop` is a working copy that they move forward."""
 
-    __slots__ = (
-        "backup", "cap", "claims", "event", "fault", "files", "fullness", "limits", "loop", "notes", "now",
-        "path", "pointed_at", "results", "spent", "supervision", "turn", "unapproved", "unchecked", "words",
-        "work", "written",
-    )  # fmt: skip
+    FIRST = ("event", "loop")
 
-    def __init__(
-        self,
-        event: StopEvent,
-        loop: LoopState,
-        *,
-        work: Optional[Worklist],
-        turn: Turn,
-        limits: Limits,
-        words: prompt.Words,
-        now: float,
-        files: str = "",
-        path: str = "",
-        fault: str = "",
-        backup: bool = False,
-        claims: Iterable[str] = (),
-        unapproved: bool = False,
-        unchecked: bool = False,
-        results: Optional[Results] = None,
-        spent: Optional[limit.Spent] = None,
-        notes: Iterable[str] = (),
-        cap: int = limit.CLIENT_CAP,
-        supervision: Optional[Supervision] = None,
-        fullness: Optional[float] = None,
-        written: bool = False,
-        pointed_at: bool = True,
-    ) -> None:
-        self.event = event
-        self.loop = loop
-        self.work = work
-        self.turn = turn
-        self.limits = limits
-        self.words = words
-        self.now = now
-        # signature of the task files, and the loop's own file
-        self.files = files
-        self.path = path
-        # why there is no worklist: GONE, or what is wrong with the file
-        self.fault = fault
-        self.backup = backup
-        # tasks claimed since the last stop
-        self.claims = tuple(claims)
-        # whether the loop began with checks that the person has not approved
-        self.unapproved = unapproved
-        # the same where the loop goes on without its checks
-        self.unchecked = unchecked
-        # what the checks of this stop came to; None until they were run
-        self.results = results
-        self.spent = spent
-        self.notes = list(notes)
-        self.cap = cap
-        # the terms under which a supervisor drives the session, and the share of its context that is used
-        self.supervision = supervision
-        self.fullness = fullness
-        # whether the document of the phase that quick mode is in exists
-        self.written = written
-        # whether a pointer names the spec, so that the plugin's commands are about it
-        self.pointed_at = pointed_at
+    event: StopEvent
+    loop: LoopState
+    _: KW_ONLY
+    work: Optional[Worklist]
+    turn: Turn
+    limits: Limits
+    words: prompt.Words
+    now: float
+    files: str = ""  # signature of the task files
+    path: str = ""  # the loop's own file
+    fault: str = ""  # why there is no worklist: GONE, or what is wrong with the file
+    backup: bool = False
+    claims: tuple[str, ...] = ()  # tasks claimed since the last stop
+    unapproved: bool = False  # whether the loop began with checks that the person has not approved
+    unchecked: bool = False  # the same where the loop goes on without its checks
+    results: Optional[Results] = None  # what the checks of this stop came to; None until they were run
+    spent: Optional[limit.Spent] = None
+    notes: Sequence[str] = ()
+    cap: int = limit.CLIENT_CAP
+    # the terms under which a supervisor drives the session, and the share of its context that is used
+    supervision: Optional[Supervision] = None
+    fullness: Optional[float] = None
+    written: bool = False  # whether the document of the phase that quick mode is in exists
+    pointed_at: bool = True  # whether a pointer names the spec, so that the plugin's commands are about it
 
     @property
     def reply(self) -> Optional[str]:
@@ -100,6 +63,40 @@ class Situation:
     @property
     def higher_hint(self) -> str:
         return "`%s` with a higher limit goes on." % self.words.how("resume")
+
+
+class Decision(Fields):
+    """What to answer to one stop, and the loop as it is after it."""
+
+    FIRST = ("loop",)
+
+    loop: LoopState
+    _: KW_ONLY
+    rule: str = ""
+    blocks: bool = False
+    reason: str = ""
+    message: str = ""
+    stderr: str = ""
+    task: str = ""
+    # what the task list's own files shall say: IN_PROGRESS, COMPLETE, REACHED_LIMIT, …; "" leaves them
+    status: str = ""
+    refused: str = ""  # the claim of completion that this answer refuses
+    handover: str = ""  # why the next task is another session's
+    writes: bool = True  # False: nothing is written, not even the loop
+
+
+class Need(Fields):
+    """What must happen before there can be a decision; then `decide` is asked again."""
+
+    _: KW_ONLY
+    rule: str = ""
+    restore: bool = False
+    once: bool = False  # a file that goes a second time was taken away on purpose
+    checks: str = ""  # whose: those of the claimed tasks, or once more those of all of them
+    # a task without which the loop goes on, why, and how often it was tried
+    set_aside: str = ""
+    why: str = ""
+    tried: int = 0
 
 
 def allow(now: Situation) -> Decision:

@@ -1,4 +1,4 @@
-"""When a session that `run` drives has done its share, and the next one takes over."""
+"""The terms under which `run` drives the sessions of a loop."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Optional
 
-    from ralphloop.domain.model import LoopState
-    from ralphloop.domain.worklist import Item, Worklist
+    from ralphloop.domain.worklist import Item
 
 REGISTRATION = "run"  # the name under which a supervisor registers the hook of its sessions
 MARK = "usual_model"  # a field of these terms, and a word that no record without them has
@@ -47,19 +46,3 @@ class Supervision:
 
     def model_for(self, item: Item) -> str:
         return item.model or self.usual_model
-
-
-def share_done(terms: Supervision, loop: LoopState, work: Worklist, *, fullness: Optional[float]) -> str:
-    """Why the next task is another session's, or nothing. A task is finished in the session that began it,
-    unless that has no room left."""
-    if fullness is not None and terms.context and fullness >= terms.context:
-        return "the context is %d %% full" % (100 * fullness)
-    if not work.next:
-        return ""
-    model = terms.model_for(work.next[0])
-    if model != terms.model:
-        return "task %s is for %s" % (work.next[0].id, model or "the client's own model")
-    new = [item.id for item in work.next if item.id not in loop.batch]
-    if terms.batch and new and loop.batch and len(loop.batch) + len(new) > terms.batch:
-        return "%d of %d tasks were this session's" % (len(loop.batch), terms.batch)
-    return ""

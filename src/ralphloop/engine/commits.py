@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from ralphloop import errors
-from ralphloop.domain.committed import reopened, waiting
+from ralphloop.domain.ledger import commits_undone, uncommitted
 from ralphloop.domain.model import ENDED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Mapping
 
-    from ralphloop.domain.answer import Decision
     from ralphloop.domain.model import StopEvent
+    from ralphloop.domain.situation import Decision
     from ralphloop.store.loop import LoopFiles
 
 
@@ -20,7 +20,7 @@ def make(loop: LoopFiles, event: StopEvent, *, decision: Decision, env: Mapping[
     stop, and what the agent must put right first is added to its continuation."""
     try:
         ledger = loop.load_ledger()
-        if not (waiting(ledger) or reopened(ledger)):
+        if not (uncommitted(ledger) or commits_undone(ledger)):
             return
         from ralphloop.proof.commit import catch_up
 

@@ -25,7 +25,7 @@ def count(loop: LoopFiles, state: LoopState, transcript: str, *, env: Mapping[st
     from ralphloop.agents.models import cost_usd
     from ralphloop.agents.usage import Meter
 
-    known = _load(loop)
+    known = files.read_object(_place(loop))
     if state.live and state.since > str(known.get("since", iso(state.started_at))):
         state.note_transcript(transcript)
         return settle(loop, state, env=env)
@@ -47,7 +47,7 @@ def settle(loop: LoopFiles, state: LoopState, *, env: Mapping[str, str]) -> Spen
 
 def go_on(loop: LoopFiles, state: LoopState) -> None:
     """What was settled a moment ago holds for the session that begins now."""
-    known = _load(loop)
+    known = files.read_object(_place(loop))
     _save(loop, state, known.get("meter"), _spent(known))
 
 
@@ -56,14 +56,14 @@ def look(loop: LoopFiles, state: LoopState, *, env: Mapping[str, str]) -> Accoun
     from ralphloop.agents.usage import Meter
     from ralphloop.engine.account import account_of
 
-    known = _load(loop)
+    known = files.read_object(_place(loop))
     counter = (Meter.from_json(known.get("meter")), _spent(known)) if known else None
     return account_of(loop, state, env=env, counter=counter)
 
 
 def so_far(loop: LoopFiles) -> Spent:
     """What was counted until the last stop."""
-    return _spent(_load(loop))
+    return _spent(files.read_object(_place(loop)))
 
 
 def fullness(transcript: str) -> Optional[float]:
@@ -85,13 +85,6 @@ def _save(loop: LoopFiles, state: LoopState, meter: Any, spent: Spent) -> None:
     files.make_folder(loop.kept)
     text = jsontext.render({"meter": meter, "spent": counted, "since": state.since})
     files.write_text(_place(loop), text + "\n")
-
-
-def _load(loop: LoopFiles) -> dict[str, Any]:
-    try:
-        return jsontext.parse_object(files.read_quietly(_place(loop)) or "{}")
-    except ValueError:
-        return {}
 
 
 def _spent(known: dict[str, Any]) -> Spent:

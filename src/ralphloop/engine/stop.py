@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 
 from ralphloop import errors
-from ralphloop.domain.answer import Decision
 from ralphloop.domain.decide import decide
 from ralphloop.domain.model import (
     ARMED,
@@ -19,7 +18,7 @@ from ralphloop.domain.model import (
     STALLED,
     status_word,
 )
-from ralphloop.domain.situation import Situation
+from ralphloop.domain.situation import Decision, Situation
 from ralphloop.engine import find, transcript
 from ralphloop.engine.words import client_cap, command, words_for
 from ralphloop.store import tasks
@@ -30,9 +29,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Optional, Protocol, Union
 
-    from ralphloop.domain.answer import Need
     from ralphloop.domain.limits import Spent
     from ralphloop.domain.model import LoopState, StopEvent, Turn
+    from ralphloop.domain.situation import Need
     from ralphloop.domain.worklist import Worklist
     from ralphloop.proof.prove import Prover
     from ralphloop.store.loop import LoopFiles
@@ -245,12 +244,12 @@ class Stop:
             path=own_file(self.loop.record),
             fault=reading.fault,
             backup=not self._restored and tasks.has_copy(self.loop),
-            claims=self.claims,
+            claims=tuple(self.claims),
             unapproved=self.loop.record.unapproved and self.loop.record.layout == FEATURES,
             unchecked=self.loop.record.unapproved and self.loop.record.layout != FEATURES,
             results=self.checks.results if self.checks is not None else None,
             spent=self._budget(state),
-            notes=self.notes,
+            notes=list(self.notes),
             cap=client_cap(self.call.env),
             supervision=self.loop.record.supervision,
             fullness=self._fullness(),

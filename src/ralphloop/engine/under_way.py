@@ -5,8 +5,8 @@ from __future__ import annotations
 from ralphloop.domain import jsontext
 from ralphloop.domain.model import RUNNING, WAITING
 from ralphloop.store import files
+from ralphloop.store.files import older
 from ralphloop.store.loop import JOURNAL
-from ralphloop.store.rotation import older
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Callable, Mapping, Optional
 
-    from ralphloop.domain.answer import Decision
     from ralphloop.domain.model import StopEvent
+    from ralphloop.domain.situation import Decision
     from ralphloop.engine.find import Call
     from ralphloop.proof.prove import Prover
     from ralphloop.store.shelf import Record, Shelf

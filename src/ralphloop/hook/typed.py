@@ -6,7 +6,7 @@ import time
 
 from ralphloop.engine import history
 from ralphloop.hook import wire
-from ralphloop.store import files, typed
+from ralphloop.store import files, slash_command
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,10 +26,10 @@ def keep(payload: Mapping[str, Any], call: Call) -> str:
         name = wire.text(given, command)
         if name.startswith(call.registration + ":"):
             by_person = not by_model and _is_persons(payload, name, call)
-            typed.put(
+            slash_command.put(
                 call.env,
                 session,
-                typed.Typed(name, _whole(given.get(text)), by_person=by_person),
+                slash_command.Typed(name, _whole(given.get(text)), by_person=by_person),
                 now=time.time(),
             )
     return ""

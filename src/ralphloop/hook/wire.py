@@ -10,7 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Mapping, Optional
 
-    from ralphloop.domain.answer import Decision
+    from ralphloop.domain.situation import Decision
 
 # Everything that a terminal obeys, but for the line end and the tab, and what turns the reading direction.
 _TURNS = (0x61C, 0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2066, 0x206A))
@@ -91,7 +91,7 @@ def stop_event(event: Mapping[str, Any], *, cwd: str) -> StopEvent:
         prompt=text(event, "prompt_id"),
         active=event.get("stop_hook_active") is True,
         reply=reply if isinstance(reply, str) else None,
-        background=_background(event.get("background_tasks")),
+        background=tuple(_background(event.get("background_tasks"))),
         crons=len(crons) if isinstance(crons, list) else 0,
         planning=event.get("permission_mode") == "plan",
     )

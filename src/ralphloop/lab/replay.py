@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ralphloop.domain import jsontext
-from ralphloop.domain.answer import Decision, Need
 from ralphloop.domain.model import LoopState, Turn
 from ralphloop.domain.plain import plain
+from ralphloop.domain.situation import Decision, Need
 from ralphloop.engine import claim, find
 from ralphloop.engine.find import Call
 from ralphloop.engine.stop import Stop

@@ -23,10 +23,7 @@ class Care(NamedTuple):
 
 def of(loop: LoopFiles) -> Care:
     """Of tries that a turn has come after nothing is left."""
-    try:
-        said = jsontext.parse_object(files.read_quietly(_place(loop)) or "{}")
-    except ValueError:
-        return Care()
+    said = files.read_object(_place(loop))
     usual: dict[str, Any] = Care()._asdict()
     care = Care(**{name: said[name] for name in usual if type(said.get(name)) is type(usual[name])})
     is_of_now = loop.state().iteration == care.iteration and care.starts >= 0

@@ -13,7 +13,7 @@ from threading import Thread
 from typing import Any, NamedTuple
 
 from ralphloop import config
-from ralphloop.domain import committed
+from ralphloop.domain.ledger import uncommitted
 from ralphloop.domain.limits import tick
 from ralphloop.domain.model import COMPLETE, FINAL, INTERRUPTED, NEEDS_APPROVAL, RATE_LIMITED, LoopState
 from ralphloop.domain.supervision import Supervision
@@ -220,7 +220,7 @@ def _conclude(loop: LoopFiles, *, cwd: str, env: Mapping[str, str]) -> None:
     """Commit what waits for that, and say what a killed supervisor did not."""
     terms = loop.record.supervision
     owes = terms is not None and supervisor.last(loop).owes  # a session of one's own has told it by itself
-    commits = terms is not None and bool(terms.branch) and bool(committed.waiting(loop.load_ledger()))
+    commits = terms is not None and bool(terms.branch) and bool(uncommitted(loop.load_ledger()))
     if not owes and not commits:
         return
     try:

@@ -6,8 +6,8 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from ralphloop.domain.answer import Decision, Need
 from ralphloop.domain.model import FINAL_RUN, LAYOUTS, StopEvent
+from ralphloop.domain.situation import Decision, Need
 from ralphloop.engine import claim, find
 from ralphloop.engine.stop import Stop, loop_of
 from ralphloop.errors import UserError

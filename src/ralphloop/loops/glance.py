@@ -14,8 +14,8 @@ from ralphloop.errors import UserError
 from ralphloop.loops.choice import has_work
 from ralphloop.loops.place import UNDER_WAY, Place, begun, pick
 from ralphloop.store import shelf
+from ralphloop.store.files import older
 from ralphloop.store.loop import JOURNAL, LoopFiles
-from ralphloop.store.rotation import older
 from ralphloop.tasklists.registry import own_file
 from ralphloop.tasklists.source import Source
 from ralphloop.views.history import rest_of

@@ -118,10 +118,7 @@ def keep(loop: LoopFiles, wish: RunWish) -> None:
 
 def recalled(loop: LoopFiles, wish: RunWish) -> RunWish:
     """With what the run before on this loop was asked for, where this one does not say."""
-    try:
-        before = jsontext.parse_object(files.read_quietly(_place(loop)) or "{}")
-    except ValueError:
-        return wish
+    before = files.read_object(_place(loop))
     known: dict[str, Any] = {name: before.get(name) for name in KEPT if getattr(wish, name) is None}
     return wish._replace(**known)
 

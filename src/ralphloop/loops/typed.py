@@ -9,8 +9,8 @@ from collections.abc import Mapping
 
 from ralphloop.domain.model import PLUGINS, SPECKIT, SPECUM
 from ralphloop.errors import UserError
-from ralphloop.store import typed
-from ralphloop.store.typed import Typed
+from ralphloop.store import slash_command
+from ralphloop.store.slash_command import Typed
 
 # of a command's action: its options, each with the number of values that follow
 Options = Mapping[str, int]
@@ -23,7 +23,7 @@ def taken(words: list[str], env: Mapping[str, str]) -> Typed:
     spec = f"ralph-{first}:{action}" if first in (SPECUM, SPECKIT) else ""
     commands = [spec] if spec else [f"{plugin}:{first}" for plugin in PLUGINS.values()]
     session = env.get("CLAUDE_CODE_SESSION_ID") or ""
-    found = typed.take(env, session, commands=commands, now=time.time()) if session else None
+    found = slash_command.take(env, session, commands=commands, now=time.time()) if session else None
     if found is None:
         raise UserError(
             f"what stands behind /{commands[0]} did not arrive: the plugin's hooks do not run in this "

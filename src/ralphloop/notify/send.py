@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from ralphloop import config
 from ralphloop.config import BELL, DESKTOP, Config
-from ralphloop.domain import committed
+from ralphloop.domain.ledger import commit_fault, missing_commits, not_committed
 from ralphloop.domain.model import COMPLETE
 from ralphloop.domain.worklist import Worklist
 from ralphloop.errors import ConfigError, NotSentError
@@ -96,8 +96,8 @@ def _uncommitted(loop: LoopFiles) -> str:
         listed, ledger, _ = tasks.look(loop)
     except (ValueError, OSError):
         return ""
-    found = committed.missing(loop.record.supervision, ledger, listed)
-    return f"{committed.told(found)} ({committed.fault(ledger, found)})" if found else ""
+    found = missing_commits(loop.record.supervision, ledger, listed)
+    return f"{not_committed(found)} ({commit_fault(ledger, found)})" if found else ""
 
 
 def _note(loop: LoopFiles, sent: list[Sent]) -> None:

@@ -13,8 +13,7 @@ from typing import NamedTuple
 
 from ralphloop import errors
 from ralphloop.domain import jsontext
-from ralphloop.domain.committed import FAULT, proof, reopened, waiting
-from ralphloop.domain.ledger import Ledger, name_tasks
+from ralphloop.domain.ledger import COMMIT_FAULT, Ledger, commits_undone, name_tasks, proof, uncommitted
 from ralphloop.domain.model import PROVEN, Task
 from ralphloop.domain.plain import TURNS
 from ralphloop.domain.prompt import cut, line
@@ -83,7 +82,7 @@ def catch_up_patiently(loop: LoopFiles, *, cwd: str, env: Mapping[str, str]) -> 
     again, what somebody must put right first is not."""
     for pause_s in (*PAUSES_S, 0.0):
         refused, ledger = catch_up(loop, cwd=cwd, env=env), loop.load_ledger()
-        if refused or not any(FAULT in ledger.tasks[task] for task in waiting(ledger)):
+        if refused or not any(COMMIT_FAULT in ledger.tasks[task] for task in uncommitted(ledger)):
             return
         time.sleep(pause_s)
 
@@ -129,7 +128,7 @@ def _note_fault(loop: LoopFiles, due: Sequence[Due], why: str) -> None:
     with loop.lock():
         ledger = loop.load_ledger()
         for one in due:
-            ledger.note(one.task.id, **{FAULT: line(why)})
+            ledger.note(one.task.id, **{COMMIT_FAULT: line(why)})
         loop.save_ledger(ledger)
 
 
@@ -137,12 +136,12 @@ def _due(loop: LoopFiles) -> list[Due]:
     """In the list's order; a list that cannot be read now is looked at again at the next stop."""
     with loop.lock():
         ledger = loop.load_ledger()
-        again = reopened(ledger)
+        again = commits_undone(ledger)
         for name in again:
             ledger.drop(name, "committed")
         if again:
             loop.save_ledger(ledger)
-    wanted = set(waiting(ledger))
+    wanted = set(uncommitted(ledger))
     if not wanted:
         return []
     try:
@@ -232,7 +231,7 @@ def _note(loop: LoopFiles, due: Sequence[Due], *, made: Mapping[str, str], branc
         ledger = loop.load_ledger()
         for one in due:
             ledger.note(one.task.id, commit=made[one.task.id], committed=one.proof)
-            ledger.drop(one.task.id, FAULT)
+            ledger.drop(one.task.id, COMMIT_FAULT)
         loop.save_ledger(ledger)
     for one in due:
         loop.journal(

@@ -28,7 +28,7 @@ def approved(here: Shelf) -> frozenset[str]:
 
 def recorded(here: Shelf) -> frozenset[str]:
     """The same, whether or not they count where they are kept."""
-    known = _load(here)
+    known = files.read_object(_place(here))
     commands = known.get("commands")
     folder = known.get("folder")
     if not isinstance(commands, dict) or not isinstance(folder, str):
@@ -43,7 +43,7 @@ def approve(here: Shelf, commands: Iterable[str], *, by: str) -> None:
         raise OSError(22, why_void(here), here.home)
     with here.lock():
         known = approved(here)
-        old = _load(here).get("commands") if known else None
+        old = files.read_object(_place(here)).get("commands") if known else None
         entries: dict[str, Any] = dict(old) if isinstance(old, dict) else {}
         now = iso(time.time())
         for command in commands:
@@ -63,13 +63,6 @@ def unapproved(here: Shelf, listed: TaskList) -> list[str]:
 
 def _place(here: Shelf) -> str:
     return os.path.join(here.folder, "approved.json")
-
-
-def _load(here: Shelf) -> dict[str, Any]:
-    try:
-        return jsontext.parse_object(files.read_quietly(_place(here)) or "{}")
-    except ValueError:
-        return {}
 
 
 def _identity(root: str, *, is_dated: bool = True) -> str:

@@ -38,10 +38,7 @@ def is_known(here: Shelf) -> bool:
 def distrust(here: Shelf) -> bool:
     """Before a record moves: nobody relies on the marks until they are noted. Whether they were known."""
     was_known = is_known(here)
-    try:
-        os.unlink(_place(here, KNOWN))
-    except FileNotFoundError:
-        pass
+    files.unlink(_place(here, KNOWN))
     return was_known
 
 

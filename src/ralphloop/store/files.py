@@ -5,10 +5,12 @@ from __future__ import annotations
 from _thread import get_native_id  # of the one thread of a hook it is the process's own
 
 from ralphloop import system as os
+from ralphloop.domain import jsontext
+from ralphloop.store.lock import try_lock
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Mapping, Optional
+    from typing import Any, Mapping, Optional
 
 READ_MAX = 256 * 1024 * 1024
 LOG_MAX = 1024 * 1024
@@ -49,6 +51,14 @@ def read_quietly(path: str) -> Optional[str]:
         return read_text(path)
     except OSError:
         return None
+
+
+def read_object(path: str) -> dict[str, Any]:
+    """The JSON object in a file of ours; empty if there is none, or what is there says nothing."""
+    try:
+        return jsontext.parse_object(read_quietly(path) or "{}")
+    except ValueError:
+        return {}
 
 
 def read_all(handle: int) -> bytes:
@@ -166,10 +176,18 @@ def _write_all(handle: int, data: bytes) -> None:
 
 
 def remove(path: str) -> None:
-    """Take away a file of ours; one that is not there is fine."""
+    """Take away a file of ours, if that can be done."""
     try:
         os.unlink(path)
     except OSError:
+        pass
+
+
+def unlink(path: str) -> None:
+    """The same of one that has to go: an error if it is there still."""
+    try:
+        os.unlink(path)
+    except FileNotFoundError:
         pass
 
 
@@ -194,11 +212,26 @@ def append(path: str, text: str, *, most: int = 0) -> None:
             _take_back(handle, done)
             raise OSError(_ENOSPC, "no space for a whole line", path)
         if most and os.fstat(handle).st_size > most:
-            from ralphloop.store import rotation
-
-            rotation.rotate(path, handle)
+            rotate(path, handle)
     finally:
         os.close(handle)
+
+
+def rotate(path: str, handle: int) -> None:
+    """Move the file aside, if it is still the one that was found too long: one older file is kept, so that
+    nothing grows for ever. Of several who find it so, one holds its lock; who has it open writes into it
+    still, and nothing is lost."""
+    try:
+        if try_lock(handle) and os.stat(path).st_ino == os.fstat(handle).st_ino:
+            os.replace(path, older(path))
+    except OSError:
+        pass  # it is no more than too long
+
+
+def older(path: str) -> str:
+    """`journal.jsonl` was `journal.1.jsonl` before it was moved aside."""
+    stem, _, extension = path.rpartition(".")
+    return "%s.1.%s" % (stem, extension)
 
 
 def _write_once(handle: int, data: bytes, path: str) -> int:

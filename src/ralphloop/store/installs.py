@@ -119,7 +119,7 @@ class SettingsFile:
         try:
             self._write(before, text)
         except (OSError, errors.SettingsChangedError):
-            _remove(backup)
+            files.unlink(backup)
             raise
         return backup
 
@@ -138,7 +138,7 @@ class SettingsFile:
             self._must_hold(before)
             os.replace(spare, self.place)
         except BaseException:
-            _remove(spare)
+            files.unlink(spare)
             raise
 
     def _must_hold(self, before: Optional[str]) -> None:
@@ -147,11 +147,11 @@ class SettingsFile:
 
     def _undo(self, known: Optional[str], *, backup: str, new_folder: bool) -> None:
         if backup:
-            _remove(backup)
+            files.unlink(backup)
         if new_folder:
             _remove_folder(os.path.dirname(self.place))
         if known is None:
-            _remove(self._record)
+            files.unlink(self._record)
         else:
             files.write_text(self._record, known)
 
@@ -160,24 +160,17 @@ class SettingsFile:
         record = self.record() or {}
         if text is None:
             self._must_hold(before)
-            _remove(self.place)
+            files.unlink(self.place)
         elif text != before:
             self._write(before, text)
         backup = self.backup_of(record)
         if backup and files.read_quietly(backup) in (None, text):
-            _remove(backup)
+            files.unlink(backup)
             backup = ""
         if record.get(FOLDER) is True:
             _remove_folder(os.path.dirname(self.place))
-        _remove(self._record)
+        files.unlink(self._record)
         return backup
-
-
-def _remove(path: str) -> None:
-    try:
-        os.unlink(path)
-    except FileNotFoundError:
-        pass
 
 
 def _remove_folder(path: str) -> None:

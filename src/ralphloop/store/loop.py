@@ -275,10 +275,7 @@ class LoopFiles:
         files.write_text(os.path.join(self.kept, "request"), "%s\n%s\n" % (request, by))
 
     def clear_request(self) -> None:
-        try:
-            os.unlink(os.path.join(self.kept, "request"))
-        except FileNotFoundError:
-            pass
+        files.unlink(os.path.join(self.kept, "request"))
 
 
 def obey(state: LoopState, request: str, who: str) -> None:

@@ -73,10 +73,7 @@ def holder(loop: LoopFiles) -> Optional[Holder]:
 
 def last(loop: LoopFiles) -> Holder:
     """What the last supervisor said, alive or not."""
-    try:
-        return Holder(**jsontext.parse_object(files.read_quietly(_place(loop)) or "{}"))
-    except ValueError:
-        return Holder()
+    return Holder(**files.read_object(_place(loop)))
 
 
 def beat(loop: LoopFiles) -> None:

@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 
 from ralphloop.agents.transcript_place import transcript_of
 from ralphloop.agents.usage import Context
-from ralphloop.domain import committed
-from ralphloop.domain.ledger import Ledger
+from ralphloop.domain.ledger import COMMIT_FAULT, Ledger, commit_fault, missing_commits, not_committed
 from ralphloop.domain.model import (
     ASKED,
     AWAITING_APPROVAL,
@@ -193,14 +192,14 @@ def left_at(loop: LoopFiles, state: LoopState, holder: Holder | None) -> float |
 
 def _with_commits(view: LoopView, loop: LoopFiles, listed: TaskList, ledger: Ledger) -> LoopView:
     """The same with what was to be committed and was not."""
-    missing = committed.missing(loop.record.supervision, ledger, listed)
+    missing = missing_commits(loop.record.supervision, ledger, listed)
     if view.live or view.driver is not None:  # somebody is at it: what has failed once
-        missing = [task for task in missing if committed.FAULT in ledger.tasks[task]]
+        missing = [task for task in missing if COMMIT_FAULT in ledger.tasks[task]]
     is_told = view.outcome == COMPLETE and missing
     return view._replace(
-        detail=committed.told(missing) if is_told else view.detail,
+        detail=not_committed(missing) if is_told else view.detail,
         uncommitted=tuple(missing),
-        commit_fault=committed.fault(ledger, missing),
+        commit_fault=commit_fault(ledger, missing),
     )
 
 
@@ -252,7 +251,7 @@ def _tasks(loop: LoopFiles) -> tuple[TaskList, Ledger, Worklist, str]:
     except (ValueError, OSError) as error:
         from ralphloop.views import json_slip  # only for a list that is broken
 
-        none, ledger = TaskList(()), loop.load_ledger()
+        none, ledger = TaskList([]), loop.load_ledger()
         return none, ledger, survey(none, ledger), json_slip.fault(loop.record, error)
 
 

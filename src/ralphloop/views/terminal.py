@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from ralphloop.domain import committed
+from ralphloop.domain.ledger import not_committed
 from ralphloop.domain.limits import duration
 from ralphloop.domain.model import (
     APPROVE,
@@ -67,7 +67,7 @@ def block(view: LoopView, *, now: float, width: int = COLUMNS) -> list[str]:
     if view.detail and view.detail != view.fault and not (view.fault and view.outcome == CORRUPT):
         lines.append("  why: " + _short(view.detail, most))
     if view.uncommitted and view.outcome != COMPLETE:
-        lines.append("  " + _short(f"{committed.told(view.uncommitted)} ({view.commit_fault})", most))
+        lines.append("  " + _short(f"{not_committed(view.uncommitted)} ({view.commit_fault})", most))
     if view.retrying:
         lines.append("  now: " + _short(view.retrying, most))
     lines += ["  asks: " + _short(f"{task.id}: {task.question}", most) for task in _asking(view)]

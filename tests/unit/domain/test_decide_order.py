@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from ralphloop.domain.answer import Decision, Need
 from ralphloop.domain.decide import RULES, decide
 from ralphloop.domain.model import (
     AWAITING_APPROVAL,
@@ -28,6 +27,7 @@ from ralphloop.domain.model import (
     Turn,
 )
 from ralphloop.domain.proof import Results
+from ralphloop.domain.situation import Decision, Need
 from ralphloop.domain.supervision import Supervision
 from unit.domain.build import a_ledger, a_loop, a_stop, look, situation
 from unit.domain.cases import each

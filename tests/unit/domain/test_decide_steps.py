@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from ralphloop.domain.answer import Decision, Need
 from ralphloop.domain.decide import decide
 from ralphloop.domain.limits import Spent, reply_mark
 from ralphloop.domain.model import (
@@ -23,6 +22,7 @@ from ralphloop.domain.model import (
     Turn,
 )
 from ralphloop.domain.proof import Refusal, Results
+from ralphloop.domain.situation import Decision, Need
 from unit.domain.build import a_ledger, a_loop, a_stop, look, situation
 from unit.domain.cases import each
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from ralphloop.domain.answer import Decision
 from ralphloop.domain.decide import IDLE, decide
 from ralphloop.domain.limits import Spent
 from ralphloop.domain.model import (
@@ -28,6 +27,7 @@ from ralphloop.domain.model import (
     Task,
     Turn,
 )
+from ralphloop.domain.situation import Decision
 from ralphloop.domain.supervision import Supervision
 from unit.domain.build import a_ledger, a_loop, a_stop, look, situation
 from unit.domain.cases import each

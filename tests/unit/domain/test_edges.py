@@ -6,12 +6,12 @@ import pytest
 
 from ralphloop.domain import limits, outage, proof
 from ralphloop.domain.additions import AdditionLimits, excess
-from ralphloop.domain.continuing import promised
+from ralphloop.domain.continuing import promised, share_done
 from ralphloop.domain.limits import Spent
 from ralphloop.domain.model import BUDGET, LIMIT, STALLED, Limits, Task, Turn
 from ralphloop.domain.prompt import refused as told
 from ralphloop.domain.proof import Refusal, Results
-from ralphloop.domain.supervision import Supervision, share_done
+from ralphloop.domain.supervision import Supervision
 from unit.domain.build import a_list, a_loop, look
 from unit.domain.cases import each
 

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from ralphloop.domain.answer import Decision, Need
 from ralphloop.domain.limits import Spent
 from ralphloop.domain.model import LoopState, StopEvent, Task, TaskList, Turn
 from ralphloop.domain.prompt import Words
 from ralphloop.domain.proof import Refusal, Results
+from ralphloop.domain.situation import Decision, Need
 from ralphloop.domain.supervision import Supervision
 from unit.domain.build import a_loop, a_stop, situation
 from unit.domain.cases import each
 
 
 def said(thing: object) -> dict[str, object]:
-    return {name: getattr(thing, name) for name in type(thing).__slots__}
+    names = getattr(type(thing), "__slots__", None) or type(thing).__annotations__.keys() - {"_"}
+    return {name: getattr(thing, name) for name in names}
 
 
 LOOP = a_loop()
@@ -93,7 +94,7 @@ def test_what_was_said_is_kept(thing, values):
 
 def test_a_situation_begins_with_nothing_known():
     now = situation()
-    assert (now.files, now.fault, now.backup, now.claims, now.notes, now.cap) == ("", "", False, (), [], 8)
+    assert (now.files, now.fault, now.backup, now.claims, now.notes, now.cap) == ("", "", False, (), (), 8)
     assert (now.unapproved, now.unchecked) == (False, False)
     assert (now.results, now.spent, now.supervision, now.fullness) == (None, None, None, None)
 
@@ -101,14 +102,36 @@ def test_a_situation_begins_with_nothing_known():
 def test_a_situation_keeps_what_it_is_given():
     spent, results, terms = Spent(), Results(), Supervision()
     now = situation(
-        files="f", claims=["F1"], unapproved=True, unchecked=True, results=results, spent=spent,
-        notes=iter(["n"]), cap=3, supervision=terms, fullness=0.5, backup=True, fault="x",
+        files="f", claims=("F1",), unapproved=True, unchecked=True, results=results, spent=spent,
+        notes=["n"], cap=3, supervision=terms, fullness=0.5, backup=True, fault="x",
     )  # fmt: skip
     assert (now.files, now.fault, now.backup, now.claims, now.notes, now.cap) == (
         "f", "x", True, ("F1",), ["n"], 3,
     )  # fmt: skip
     assert (now.unapproved, now.unchecked, now.results, now.spent) == (True, True, results, spent)
     assert (now.supervision, now.fullness) == (terms, 0.5)
+
+
+@each(
+    ("make", "values"),
+    [
+        (Turn, {"tool": 1}),
+        (StopEvent, {"cwd": "/p"}),
+        (lambda **values: Decision(LOOP, "r", **values), {}),
+        (lambda **values: Need("r", **values), {}),
+        (Decision, {}),
+    ],
+)
+def test_what_nobody_asked_for_or_must_not_be_missing_is_an_error(make, values):
+    """A type checker says so; this is for those who are not read by one."""
+    with pytest.raises(AssertionError):
+        make(**values)
+
+
+def test_what_changes_in_one_changes_in_no_other():
+    one, other = Turn(tools=1), Turn()
+    one.tools, one.queued = 2, True
+    assert (other.tools, other.queued, Turn().queued) == (0, False, False)
 
 
 @pytest.mark.parametrize(

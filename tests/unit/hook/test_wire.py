@@ -7,8 +7,8 @@ from itertools import product
 
 import pytest
 
-from ralphloop.domain.answer import Decision
 from ralphloop.domain.model import LoopState
+from ralphloop.domain.situation import Decision
 from ralphloop.hook import wire
 from unit.domain.cases import each
 

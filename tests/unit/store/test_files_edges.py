@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ralphloop.store import files, rotation
+from ralphloop.store import files
 from ralphloop.store.installs import SettingsFile
 from ralphloop.store.lock import try_lock
 
@@ -102,15 +102,15 @@ def test_a_long_file_moves_aside_unless_somebody_else_moves_it(tmp_path):
     ours, theirs = os.open(path, os.O_RDWR), os.open(path, os.O_RDWR)
     try:
         assert try_lock(theirs)
-        rotation.rotate(str(path), ours)
+        files.rotate(str(path), ours)
         assert path.exists()
     finally:
         os.close(theirs)
     try:
         path.unlink()
-        rotation.rotate(str(path), ours)
+        files.rotate(str(path), ours)
         path.write_text("new\n")
-        rotation.rotate(str(path), ours)
+        files.rotate(str(path), ours)
         assert os.listdir(tmp_path) == ["j.jsonl"]
         assert path.read_text() == "new\n"
     finally:

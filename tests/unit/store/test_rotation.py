@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from ralphloop.store import files
-from ralphloop.store.rotation import older, rotate
+from ralphloop.store.files import older, rotate
 
 WRITER = """
 import sys

@@ -19,8 +19,8 @@ from ralphloop.engine import under_way
 from ralphloop.engine.account import transcripts_of
 from ralphloop.engine.transcript import masked
 from ralphloop.store import files, shelf, supervisor
+from ralphloop.store.files import older
 from ralphloop.store.loop import JOURNAL, JOURNAL_MAX, LoopFiles, iso
-from ralphloop.store.rotation import older
 from ralphloop.store.supervisor import Holder
 from ralphloop.views import history, journal
 from ralphloop.views.live.burndown import Burndown

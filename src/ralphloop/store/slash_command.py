@@ -38,10 +38,7 @@ def put(env: Mapping[str, str], session: str, typed: Typed, *, now: float) -> No
 def take(env: Mapping[str, str], session: str, *, commands: Sequence[str], now: float) -> Optional[Typed]:
     """What was just typed behind one of these commands; it can be taken once."""
     path = _place(env, session)
-    try:
-        kept = jsontext.parse_object(files.read_quietly(path) or "{}")
-    except ValueError:
-        return None
+    kept = files.read_object(path)
     command, text, at = kept.get("command"), kept.get("text"), kept.get("at")
     if command not in commands or not isinstance(text, str) or not isinstance(at, float):
         return None

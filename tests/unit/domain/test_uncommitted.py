@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ralphloop.domain.committed import proof, reopened, waiting
+from ralphloop.domain.ledger import commits_undone, proof, uncommitted
 from unit.domain.build import a_ledger
 from unit.domain.cases import each
 
@@ -31,5 +31,5 @@ KNOWN = [
 def test_a_task_closed_in_this_loop_gets_one_commit_for_each_proof(known, rests_on, waits, lost):
     ledger = a_ledger(F1=known, F2={"state": "open"})
     assert proof(known) == rests_on
-    assert waiting(ledger) == (["F1"] if waits else [])
-    assert reopened(ledger) == (["F1"] if lost else [])
+    assert uncommitted(ledger) == (["F1"] if waits else [])
+    assert commits_undone(ledger) == (["F1"] if lost else [])
