@@ -12,8 +12,7 @@ import sys
 import pytest
 
 import ralphloop
-from ralphloop.domain.model import LAYOUTS
-from ralphloop.tasklists.registry import TRUTH, layout
+from ralphloop.tasklists.registry import LAYOUTS, layout
 from ralphloop.tasklists.source import Tally
 
 FEATURE_LIST = json.dumps(
@@ -81,7 +80,7 @@ def test_every_layout_is_tried_and_carries_its_own_name():
 
 def test_the_roles_that_decide_are_roles_of_its_files():
     for case, texts in TEXTS.items():
-        assert set(TRUTH[module(case).NAME]) <= set(texts), case
+        assert set(module(case).TRAITS.truth) <= set(texts), case
 
 
 def test_three_tasks_are_read_and_the_first_is_done():
@@ -216,7 +215,7 @@ import sys
 sys.path.insert(0, sys.argv[1])
 import __future__, os, time, _json
 before = set(sys.modules)
-from ralphloop.tasklists.registry import TRUTH, layout
+from ralphloop.tasklists.registry import layout
 from ralphloop.tasklists.source import Tally
 cases = %r
 for name, texts in cases:

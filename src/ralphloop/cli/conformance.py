@@ -10,7 +10,6 @@ from pathlib import Path
 
 from ralphloop.cli import allowance
 from ralphloop.cli.output import complain, say_json, show_progress, tell
-from ralphloop.domain.model import LAYOUTS
 from ralphloop.errors import CaseError, UserError
 from ralphloop.lab.conformance import hook as hooks
 from ralphloop.lab.conformance import suite, tally
@@ -18,6 +17,7 @@ from ralphloop.lab.conformance.case import Case, find
 from ralphloop.lab.conformance.hook import Hook
 from ralphloop.lab.conformance.orphans import none_left
 from ralphloop.lab.conformance.play import FAILED, SKIPPED, Result
+from ralphloop.tasklists.registry import LAYOUTS
 
 USAGE = 2
 NO_CASES = (

@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from ralphloop.agents import claude
-from ralphloop.domain.model import FEATURES
 from ralphloop.errors import DemoError
 from ralphloop.lab.scratch import scratch_folder
 from ralphloop.store.loop import JOURNAL
+from ralphloop.tasklists.registry import LAYOUTS
 
 PACKAGE = Path(__file__).resolve().parents[1]
 TEMPLATES = Path(__file__).resolve().parent / "templates"
@@ -110,7 +110,7 @@ class Stage:
 
 def hook_command() -> str:
     """The command that a client registers, for the launcher of this very package."""
-    return claude.hook_command(str(PACKAGE), registration="demo", layouts=(FEATURES,))
+    return claude.hook_command(str(PACKAGE), registration="demo", layouts=LAYOUTS[:1])
 
 
 @contextlib.contextmanager

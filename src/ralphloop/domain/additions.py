@@ -12,7 +12,7 @@ _ORDINALS = ("first", "second", "third", "fourth")
 
 
 class AdditionLimits:
-    """What specum's own state schema allows."""
+    """What the state schema of the public plugin allows."""
 
     __slots__ = ("fix_depth", "fix_tasks", "modification_depth", "modifications")
 

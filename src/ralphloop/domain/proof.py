@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from ralphloop.domain.model import APPROVE, FEATURES
 from ralphloop.domain.prompt import cut, line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Iterable
+
+    from ralphloop.domain.prompt import Words
 
 TAIL_MAX = 8 * 1024  # characters of a failed check's output that a reason may carry
 COMMANDS_MAX = 2_000  # characters of commands that a message can show
@@ -86,11 +87,12 @@ class Results:
         told = ["`%s` %s" % (line(one.command), one.why) for one in self.red]
         return "the list's own check is red: " + "; ".join(told) if told else ""
 
-    def need_person(self, command: str) -> str:
+    def need_person(self, words: Words) -> str:
         """For the person: what would run, and the two ways to allow it; or why nothing is allowed here."""
         if self.void:
             return self.void
-        how = "Type `%s %s` here, or run `%s approve`" % (APPROVE[FEATURES], self.digest, command)
+        typed, command = words.traits.typed("approve"), words.command
+        how = "Type `%s %s` here, or run `%s approve`" % (typed, self.digest, command)
         return "these checks need your approval: %s. %s" % (shown(self.commands, command), how)
 
 

@@ -11,6 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Iterable, Optional
 
+    from ralphloop.domain.layout import Traits
     from ralphloop.domain.model import Limits, LoopState, StopEvent, Turn
     from ralphloop.domain.proof import Results
     from ralphloop.domain.supervision import Supervision
@@ -94,6 +95,13 @@ class Situation:
         return self.work
 
     @property
+    def traits(self) -> Traits:
+        return self.words.traits
+
+    def said(self, text: str) -> str:
+        return prompt.said(self.loop, text, self.traits)
+
+    @property
     def resume_hint(self) -> str:
         return "`%s` goes on." % self.words.how("resume")
 
@@ -116,7 +124,7 @@ def close(
 ) -> Decision:
     loop = now.loop
     loop.state, loop.outcome, loop.detail = state, outcome, detail
-    said = message and prompt.said(loop, message)
+    said = message and now.said(message)
     return Decision(loop, message=said, stderr=stderr, status=status_word(outcome))
 
 

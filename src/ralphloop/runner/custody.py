@@ -15,7 +15,6 @@ from ralphloop.domain.model import (
     ENDED,
     FINAL,
     INTERRUPTED,
-    LAYOUTS,
     PAUSED,
     RATE_LIMITED,
     Limits,
@@ -33,6 +32,7 @@ from ralphloop.runner.judge import Session, Verdict
 from ralphloop.runner.terms import Terms
 from ralphloop.store import arming, tasks
 from ralphloop.store.loop import PAUSE, LoopFiles, iso, obey
+from ralphloop.tasklists.registry import LAYOUTS
 
 LOCK_S = 60.0  # a stop holds the lock for moments, and nobody waits for us
 SKIP_S = 3.0  # but who skips a task waits

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ralphloop import system as os
-from ralphloop.domain.model import FEATURES
+from ralphloop.domain.layout import TELL, Traits
 from ralphloop.tasklists import progress
 from ralphloop.tasklists.source import Source
 
@@ -12,11 +12,30 @@ if TYPE_CHECKING:
     from typing import Callable, Mapping, Optional
 
     from ralphloop.domain.model import TaskList
-    from ralphloop.tasklists.source import Restored, Tally, Texts
+    from ralphloop.tasklists.pins import Held, Restored
+    from ralphloop.tasklists.source import Tally, Texts
 
-NAME = FEATURES
-
+NAME = "features"
 _FILES = {"list": "feature_list.json", "progress": "progress.txt", "prompt": "RALPH_PROMPT.md"}
+TRAITS = Traits(
+    plugin="ralphloop",
+    action="",
+    voice="",
+    kind="list",
+    files=_FILES,
+    truth=("list",),
+    phases={},
+    settings="",
+    chosen_by="RALPH_LOOP_DIR",
+    iterations=0,
+    closing='"passes": true',
+    delegates=False,
+    waits_for_approval=True,
+    rests_empty=False,
+    tells_completion=True,
+    at_limit=TELL,
+)
+
 _LOOPS = (".ralph", "loops")
 _DOCUMENTED_LOOPS = (".claude", "data", "ralph-loops")
 
@@ -30,7 +49,7 @@ def locate(
     read: Callable[[str], Optional[str]],
     names: Callable[[str], list[str]],
 ) -> list[Source]:
-    chosen = env.get("RALPH_LOOP_DIR")
+    chosen = env.get(TRAITS.chosen_by)
     if chosen:
         folder = os.path.normpath(os.path.join(root, chosen))
         return [_source(root, folder)] if _FILES["list"] in names(folder) else []
@@ -70,10 +89,22 @@ def parse(texts: Texts) -> TaskList:
     return feature_list.parse(texts)
 
 
+def places(root: str, settings: dict[str, list[str]]) -> list[tuple[str, str]]:
+    """No pointer leads to these lists."""
+    return []
+
+
 def mark(texts: Texts, *places: int, done: bool) -> dict[str, str]:
     from ralphloop.tasklists import feature_list
 
     return feature_list.mark(texts, *places, done=done)
+
+
+def is_work(written: str, *, by_shell: bool) -> bool:
+    """Only with a task passed, because writing a list is also how a loop is planned."""
+    said = written.replace(" ", "").replace('\\"', '"')
+    by_jq = by_shell and (".passes=true" in said or ".passes|=true" in said)
+    return by_jq or '"passes":true' in said
 
 
 def record(texts: Texts, tally: Tally) -> dict[str, str]:
@@ -93,6 +124,13 @@ def restore(texts: Texts, pinned: Texts) -> Restored:
     from ralphloop.tasklists import feature_pins
 
     return feature_pins.restore(texts, pinned)
+
+
+def hold_additions(texts: Texts, pinned: str, *, known: set[str], modified: dict[str, int]) -> Held:
+    """However many are added, they only make the list longer."""
+    from ralphloop.tasklists.pins import Held
+
+    return Held()
 
 
 def protect(texts: Texts) -> list[str]:

@@ -12,11 +12,9 @@ from ralphloop.domain.model import (
     COMPLETE,
     ENDED,
     FAILED,
-    FEATURES,
     NEEDS_APPROVAL,
     PAUSED,
     RUNNING,
-    SPECUM,
     STALLED,
     Limits,
     Task,
@@ -25,6 +23,7 @@ from ralphloop.domain.model import (
 from ralphloop.domain.proof import Refusal, Results
 from unit.domain.build import a_ledger, a_loop, a_stop, look, situation
 from unit.domain.cases import each
+from unit.layouts import FEATURES, SPECUM
 
 OPEN = look("F1", "F2")
 ONE = look("F1")

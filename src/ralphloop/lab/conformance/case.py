@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ralphloop.domain.model import LAYOUTS
 from ralphloop.errors import CaseError
 from ralphloop.lab.conformance import files
 from ralphloop.lab.conformance.reading import json_value, list_of, map_of, must_be, read_table
 from ralphloop.loops.stop_record import REGISTRATION
+from ralphloop.tasklists.registry import LAYOUTS
 
 ANY = "none"  # the layout of a case that needs no list
 TOOL, REGISTRATIONS = "ralphloop", "registrations"
