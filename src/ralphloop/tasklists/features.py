@@ -1,10 +1,10 @@
-"""The `features` layout: where its files are, and the run's figures in progress.txt."""
+"""The `features` layout: where its files are, and the lines of progress.txt that a run keeps current."""
 
 from __future__ import annotations
 
 from ralphloop import system as os
 from ralphloop.domain.layout import TELL, Traits
-from ralphloop.tasklists import progress
+from ralphloop.domain.model import OUTCOMES
 from ralphloop.tasklists.source import Source
 
 TYPE_CHECKING = False
@@ -35,11 +35,19 @@ TRAITS = Traits(
     tells_completion=True,
     at_limit=TELL,
 )
-
 _LOOPS = (".ralph", "loops")
 _DOCUMENTED_LOOPS = (".claude", "data", "ralph-loops")
 
-ended = progress.ended
+# the lines of progress.txt
+STATUS, ITERATION, MAX_ITERATIONS = "status", "iteration", "max iterations"
+_LABELS = (STATUS, ITERATION, MAX_ITERATIONS)
+_ENDS = frozenset([outcome.upper() for outcome in OUTCOMES] + ["REACHED_LIMIT"])
+_WORDS = _ENDS | {"IN_PROGRESS"}
+_BEFORE_LABEL = " \t\r\ufeff-*+#>_`"
+_AROUND_VALUE = " \t\r*`"
+_DIGITS = "0123456789"
+_LONGEST_LABEL = 60  # with its dress; a colon further right is prose
+_LONGEST_NUMBER = 9
 
 
 def locate(
@@ -83,15 +91,18 @@ def _source(root: str, folder: str) -> Source:
     return Source(NAME, os.path.basename(folder), root=root, paths=paths)
 
 
-def parse(texts: Texts) -> TaskList:
-    from ralphloop.tasklists import feature_list
-
-    return feature_list.parse(texts)
-
-
 def places(root: str, settings: dict[str, list[str]]) -> list[tuple[str, str]]:
     """No pointer leads to these lists."""
     return []
+
+
+def parse(texts: Texts) -> TaskList:
+    from ralphloop.tasklists import feature_list
+
+    found, notes = feature_list.parse(texts), texts.get("progress") or ""
+    found.iteration = number(notes, ITERATION) or 0
+    found.max_iterations = number(notes, MAX_ITERATIONS)
+    return found
 
 
 def mark(texts: Texts, *places: int, done: bool) -> dict[str, str]:
@@ -112,11 +123,11 @@ def record(texts: Texts, tally: Tally) -> dict[str, str]:
     if text is None:
         return {}
     values = {
-        progress.STATUS: tally.status,
-        progress.ITERATION: str(tally.iteration),
-        progress.MAX_ITERATIONS: str(tally.max_iterations),
+        STATUS: tally.status,
+        ITERATION: str(tally.iteration),
+        MAX_ITERATIONS: str(tally.max_iterations),
     }
-    written = progress.write(text, values)
+    written = write(text, values)
     return {"progress": written} if written != text else {}
 
 
@@ -138,3 +149,77 @@ def protect(texts: Texts) -> list[str]:
 
     text = texts.get("list")
     return [] if text is None else feature_list.protect(text)
+
+
+def ended(text: str) -> bool:
+    """Whether the status line says that the loop is over."""
+    span = _fields(text).get(STATUS)
+    return span is not None and _leading_word(text, span) in _ENDS
+
+
+def number(text: str, label: str) -> Optional[int]:
+    """The figure on the line with that label, if it has one above zero."""
+    span = _fields(text).get(label)
+    digits = _leading_digits(text, span) if span else ""
+    return int(digits) or None if digits else None
+
+
+def write(text: str, values: dict[str, str]) -> str:
+    """The text with these values on the lines that exist; all else stays as it is."""
+    edits = []
+    for label, (start, end) in _fields(text).items():
+        value = values[label]
+        if start == end:
+            gap = "" if text[start - 1] in " \t" else " "
+            edits.append((start, end, gap + value))
+        elif label == STATUS:
+            word = _leading_word(text, (start, end))
+            known = word in _WORDS or word == value
+            edits.append((start, start + len(word) if known else end, value))
+        else:
+            edits.append((start, start + len(_leading_digits(text, (start, end))), value))
+    for start, end, value in sorted(edits, reverse=True):
+        text = text[:start] + value + text[end:]
+    return text
+
+
+def _fields(text: str) -> dict[str, tuple[int, int]]:
+    """Where the values of the first line with each label are."""
+    found: dict[str, tuple[int, int]] = {}
+    at = 0
+    while at < len(text) and len(found) < len(_LABELS):
+        end = text.find("\n", at)
+        if end < 0:
+            end = len(text)
+        colon = text.find(":", at, min(end, at + _LONGEST_LABEL))
+        if colon >= 0:
+            label = " ".join(text[at:colon].strip(_BEFORE_LABEL).lower().split())
+            if label in _LABELS and label not in found:
+                span = _value(text, colon + 1, end)
+                if label == STATUS or span[0] == span[1] or _leading_digits(text, span):
+                    found[label] = span
+        at = end + 1
+    return found
+
+
+def _value(text: str, start: int, end: int) -> tuple[int, int]:
+    while text[end - 1] == "\r":
+        end -= 1
+    while start < end and text[start] in _AROUND_VALUE:
+        start += 1
+    while end > start and text[end - 1] in _AROUND_VALUE:
+        end -= 1
+    return start, end
+
+
+def _leading_word(text: str, span: tuple[int, int]) -> str:
+    at, end = span
+    while at < end and (text[at] == "_" or text[at].isalnum()):
+        at += 1
+    return text[span[0] : at]
+
+
+def _leading_digits(text: str, span: tuple[int, int]) -> str:
+    """The figure that the value starts with; a word such as `3rd`, or no figure, is prose."""
+    word = _leading_word(text, span)
+    return word if len(word) <= _LONGEST_NUMBER and not word.strip(_DIGITS) else ""
