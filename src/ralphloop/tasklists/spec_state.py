@@ -67,6 +67,13 @@ def inside(root: str, path: str) -> Optional[str]:
     return path if is_below and "\0" not in path else None
 
 
+def safe_name(value: Any) -> str:
+    """The value if it can be nothing but one folder's name, else an empty text."""
+    if not isinstance(value, str) or not value or value[0] in ".-":
+        return ""
+    return value if all(char.isalnum() or char in "-_." for char in value) else ""
+
+
 def source(name: str, traits: Traits, *, root: str, folder: str, settings: dict[str, list[str]]) -> Source:
     """The list of the spec in this folder, on if the plugin's settings do not turn it off."""
     return Source(

@@ -6,7 +6,6 @@ from ralphloop import system as os
 from ralphloop.domain.layout import RECOVER
 from ralphloop.domain.model import TaskList
 from ralphloop.tasklists import frontmatter, spec_state
-from ralphloop.tasklists.epic import safe_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -68,5 +67,5 @@ def parse(texts: Texts) -> TaskList:
     state = spec_state.read_state(texts)
     found = spec_state.task_list(state, texts)
     found.quick = state.get("quickMode") is True
-    found.epic = safe_name(state.get("epicName"))
+    found.epic = spec_state.safe_name(state.get("epicName"))
     return found
