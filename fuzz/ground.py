@@ -13,12 +13,12 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ralphloop.domain.model import PLUGINS
 from ralphloop.engine import find, history, stop
 from ralphloop.hook import main as hook
 from ralphloop.store import approvals, arming, tasks
 from ralphloop.store.loop import LoopFiles
 from ralphloop.store.shelf import Shelf
+from ralphloop.tasklists.registry import traits
 
 OWNER = "0f6b1f5e-8f0a-4c62-9c1e-000000000001"
 OTHER = "0f6b1f5e-8f0a-4c62-9c1e-000000000002"
@@ -112,7 +112,7 @@ class Ground:
     def respond(self, data: bytes, argv: list[str] | None = None) -> str:
         """What the hook says to these bytes on stdin."""
         with self.standing():
-            return hook.respond(data, argv or [PLUGINS[self.layout], self.layout])
+            return hook.respond(data, argv or [traits(self.layout).plugin, self.layout])
 
     def is_ours(self, path: str) -> bool:
         """Whether the hook may write there: its state directory, the run folder, the loop's own files."""

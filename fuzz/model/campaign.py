@@ -31,7 +31,7 @@ def run(
 ) -> tuple[int, int]:
     """How many lives were lived, and in how many of them something was wrong."""
     from fuzz.model.machine import life_of
-    from ralphloop.domain.model import LAYOUTS
+    from ralphloop.tasklists.registry import LAYOUTS
 
     end = time.monotonic() + seconds
     count = found = 0

@@ -11,10 +11,10 @@ import time
 from fuzz import trial
 from fuzz.choices import Choices, altered, spoiled, written
 from fuzz.ground import OWNER, Ground, Tree, feature, feature_list, files_of, quick
-from ralphloop.domain.model import LAYOUTS
 from ralphloop.loops.place import UNDER_WAY
 from ralphloop.store import shelf
 from ralphloop.store.loop import LoopFiles
+from ralphloop.tasklists.registry import LAYOUTS
 from ralphloop.views.snapshot import view_of
 
 LIMIT, STOPS = 3, 3

@@ -9,7 +9,7 @@ from fuzz import trial
 from fuzz.choices import Choices, altered, spoiled, written
 from fuzz.ground import OTHER, OWNER, Ground, Tree, feature, feature_list, files_of, quick
 from fuzz.targets.shapes import LINES, PAYLOADS
-from ralphloop.domain.model import LAYOUTS, PLUGINS
+from ralphloop.tasklists.registry import LAYOUTS, traits
 
 WAYS = ("raw", "altered", "spoiled")
 
@@ -37,7 +37,7 @@ def run(data: bytes) -> None:
     said = Choices(data)
     way = said.pick(WAYS)
     ground, before = _ground(said.pick(LAYOUTS))
-    argv = [said.pick((PLUGINS[ground.layout], "settings", "statusline", "", "run")), ground.layout]
+    argv = [said.pick((traits(ground.layout).plugin, "settings", "statusline", "", "run")), ground.layout]
     try:
         with trial.Silenced():
             for _ in range(1 + said.number(3)):

@@ -12,7 +12,7 @@ from ralphloop.domain.additions import excess
 from ralphloop.domain.ledger import Ledger, name_tasks, settle
 from ralphloop.domain.model import Task, TaskList
 from ralphloop.domain.survey import survey
-from ralphloop.tasklists import boxes, progress, spec_state
+from ralphloop.tasklists import boxes, features, spec_state
 from ralphloop.tasklists.registry import layout as layout_of
 from ralphloop.tasklists.source import Tally
 
@@ -140,10 +140,10 @@ def _restore(kind: str, texts: dict[str, Any], pinned: dict[str, Any], *, role: 
 
 
 def _progress(said: str) -> None:
-    values = {progress.STATUS: "COMPLETE", progress.ITERATION: "12", progress.MAX_ITERATIONS: "30"}
-    once = progress.write(said, values)
-    assert progress.write(once, values) == once
+    values = {features.STATUS: "COMPLETE", features.ITERATION: "12", features.MAX_ITERATIONS: "30"}
+    once = features.write(said, values)
+    assert features.write(once, values) == once
     assert once.count("\n") == said.count("\n"), "no line comes or goes"
-    if progress.number(said, progress.ITERATION):
-        assert progress.number(once, progress.ITERATION) == 12
-    progress.ended(said)
+    if features.number(said, features.ITERATION):
+        assert features.number(once, features.ITERATION) == 12
+    features.ended(said)

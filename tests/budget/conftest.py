@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 import ralphloop
-from ralphloop.domain.model import FEATURES, SPECKIT, SPECUM
 from ralphloop.engine import find
 from ralphloop.store import arming
 from ralphloop.store.shelf import Shelf
+from unit.layouts import FEATURES, SPECKIT, SPECUM
 
 PACKAGE = Path(ralphloop.__file__).parent
 HOT = ("domain", "tasklists", "store", "engine", "hook")

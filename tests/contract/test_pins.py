@@ -9,8 +9,8 @@ import pytest
 from contract.tampering import BoxCase, FeatureCase
 from contract.test_layouts import TEXTS, module, mutations
 from ralphloop.domain.additions import names
-from ralphloop.domain.model import FEATURES, LAYOUTS, SPECKIT, SPECUM
-from ralphloop.tasklists.registry import TRUTH, layout
+from ralphloop.tasklists.registry import LAYOUTS, layout
+from unit.layouts import FEATURES, SPECKIT, SPECUM
 
 CASES = {FEATURES: FeatureCase, SPECUM: BoxCase, SPECKIT: BoxCase}
 SEEDS = range(250)
@@ -85,7 +85,7 @@ def test_what_was_tampered_with_comes_back_and_every_other_byte_stays(name):
 def test_whatever_happens_to_the_file_the_criteria_hold_afterwards(case):
     dice = random.Random(case)
     found = module(case)
-    roles = [role for role in TRUTH[found.NAME] if role != "state" and TEXTS[case].get(role) is not None]
+    roles = [role for role in found.TRAITS.truth if role != "state" and TEXTS[case].get(role) is not None]
     for _ in range(400 if roles else 0):
         role = dice.choice(roles)
         texts = {**TEXTS[case], role: mutations(TEXTS[case][role], dice)}

@@ -11,7 +11,7 @@ import pytest
 from e2e.cli_project import Project, unfolded
 from fakes import warm
 from ralphloop.loops.doubt import IN_FEATURES
-from ralphloop.tasklists import progress
+from ralphloop.tasklists import features
 from unit.domain.cases import each
 
 UNPROVEN = "nothing can prove what the agent says is done (it counts as unverified)"
@@ -51,7 +51,7 @@ def test_new_creates_a_list_notes_and_a_prompt(project: Project) -> None:
     assert json.loads((folder / "feature_list.json").read_text(encoding="utf-8")) == {"features": []}
     notes = (folder / "progress.txt").read_text(encoding="utf-8")
     assert notes.startswith("Status: NOT_STARTED\nIteration: 1\n")
-    assert progress.number(notes, progress.MAX_ITERATIONS) is None
+    assert features.number(notes, features.MAX_ITERATIONS) is None
     prompt = (folder / "RALPH_PROMPT.md").read_text(encoding="utf-8")
     assert "\nA web shop\n" in prompt
     assert "`.ralph/loops/shop/feature_list.json`" in prompt

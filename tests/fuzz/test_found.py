@@ -8,6 +8,7 @@ from ralphloop.domain.model import COMPLETE, RUNNING, Limits, LoopState, StopEve
 from ralphloop.domain.prompt import Words
 from ralphloop.domain.situation import Situation
 from ralphloop.domain.survey import survey
+from ralphloop.tasklists import features
 
 
 def test_doubting_a_completion_does_not_raise_the_count_above_the_limit() -> None:
@@ -19,7 +20,9 @@ def test_doubting_a_completion_does_not_raise_the_count_above_the_limit() -> Non
         work=work,
         turn=Turn(readable=True),
         limits=Limits(iterations=3),
-        words=Words(command="ralphloop", list_path="tasks.json", notes_path="progress.txt"),
+        words=Words(
+            command="ralphloop", traits=features.TRAITS, list_path="tasks.json", notes_path="progress.txt"
+        ),
         now=1_800_000_000.0,
     )
     answer = decide(now)

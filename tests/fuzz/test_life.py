@@ -7,8 +7,8 @@ from fuzz.model import campaign
 from fuzz.model.machine import life_of
 
 from ralphloop.domain import limits
-from ralphloop.domain.model import LAYOUTS
 from ralphloop.store import approvals
+from ralphloop.tasklists.registry import LAYOUTS
 
 LIVES, STEPS = 25, 30
 pytestmark = pytest.mark.slow

@@ -6,7 +6,7 @@ import pytest
 from fuzz.targets import state
 
 from ralphloop.domain import limits
-from ralphloop.domain.model import LAYOUTS
+from ralphloop.tasklists.registry import LAYOUTS
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)

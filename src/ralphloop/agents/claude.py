@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ralphloop.agents.claude_stream import parse as parse
-from ralphloop.domain.model import LAYOUTS
+from ralphloop.tasklists.registry import LAYOUTS
 
 PROGRAM = "claude"
 GET = "npm install -g @anthropic-ai/claude-code"

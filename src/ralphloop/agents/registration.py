@@ -11,7 +11,7 @@ from typing import Any
 
 from ralphloop.agents import claude
 from ralphloop.domain import jsontext
-from ralphloop.domain.model import LAYOUTS
+from ralphloop.tasklists.registry import LAYOUTS
 
 PLUGIN_ROOT = "${CLAUDE_PLUGIN_ROOT}"
 SETTINGS, STATUSLINE = "settings", "statusline"  # as whom our command lines in settings run

@@ -8,12 +8,12 @@ from pathlib import Path
 
 from ralphloop.cli import allowance
 from ralphloop.cli.output import complain, show, show_progress
-from ralphloop.domain.model import LAYOUTS
 from ralphloop.errors import UserError
 from ralphloop.lab.conformance import scoreboard, suite
 from ralphloop.lab.conformance.case import Case
 from ralphloop.lab.conformance.play import Result
 from ralphloop.lab.conformance.processes import none_left
+from ralphloop.tasklists.registry import LAYOUTS
 
 USAGE = 2
 

@@ -15,7 +15,7 @@ _ORDINALS = ("first", "second", "third", "fourth")
 
 
 class AdditionLimits(Fields):
-    """What specum's own state schema allows."""
+    """What the state schema of the public plugin allows."""
 
     _: KW_ONLY
     # fix tasks of one task, and fixes of fixes

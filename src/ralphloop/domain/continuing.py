@@ -38,7 +38,7 @@ def hand_over(now: Situation) -> Optional[Decision]:
     loop.carry = prompt.carried(_notes(now, False), refusals)
     return Decision(
         loop,
-        message=prompt.said(loop, "the next session goes on: " + why),
+        message=now.said("the next session goes on: " + why),
         task=loop.current,
         status=status_word(None),
         refused=", ".join(refusal.task or THE_LIST for refusal in refusals),
@@ -74,7 +74,7 @@ def go_on(now: Situation) -> Decision:
     loop.current = work.next[0].id if work.next else ""
     most = int(now.limits.iterations)
     is_red = now.results is not None and bool(now.results.red)
-    message = prompt.status_line(loop, work, limit=most, is_red=is_red)
+    message = prompt.status_line(loop, work, traits=now.traits, limit=most, is_red=is_red)
     warnings = [limit.warning(loop, now.limits, now.spent), _unapproved(now)]
     return Decision(
         loop,

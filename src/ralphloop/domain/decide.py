@@ -5,6 +5,7 @@ from __future__ import annotations
 from ralphloop.domain import limits as limit
 from ralphloop.domain import prompt
 from ralphloop.domain.continuing import go_on, hand_over
+from ralphloop.domain.layout import LOG, RECOVER
 from ralphloop.domain.model import (
     AWAITING_APPROVAL,
     BUDGET,
@@ -17,7 +18,6 @@ from ralphloop.domain.model import (
     ENDED,
     EXECUTION,
     FAILED,
-    FEATURES,
     FINAL_RUN,
     GONE,
     INTERRUPTED,
@@ -28,8 +28,6 @@ from ralphloop.domain.model import (
     PLAN_MODE,
     RATE_LIMITED,
     SELF_RESUMING,
-    SPECKIT,
-    SPECUM,
     STALLED,
     WAITING,
 )
@@ -97,7 +95,7 @@ def _plan_mode(now: Situation) -> Optional[Answer]:
     is_told = loop.planning and mark in loop.told
     loop.told = [*[told for told in loop.told if not told.startswith(PLAN_MODE)], mark]
     loop.state, loop.outcome, loop.detail = WAITING, None, PLAN_MODE
-    said = prompt.said(loop, PLAN_MODE + ", and goes on then.")
+    said = now.said(PLAN_MODE + ", and goes on then.")
     return Decision(loop, message="" if is_told else said)
 
 
@@ -197,7 +195,7 @@ def _quick_phase(now: Situation) -> Optional[Answer]:
         return close(now, ENDED, outcome, why, message="%s: %s. %s" % (outcome, why, again))
     loop.phase_turns[push] = loop.phase_turns.get(push, 0) + 1
     run(loop)
-    message = "%s quick mode | %s phase" % (prompt.PREFIX[loop.layout], phase)
+    message = "%s quick mode | %s phase" % (now.traits.voice, phase)
     reason = prompt.phase(loop, work, written=now.written, words=now.words)
     return Decision(loop, blocks=True, reason=reason, message=message)
 
@@ -218,7 +216,7 @@ def _corrupt(now: Situation) -> Optional[Answer]:
     loop.iteration += 1
     run(loop)
     reason = prompt.recovery(loop, path=now.path, problem=now.fault, words=now.words)
-    return Decision(loop, blocks=True, reason=reason, message=prompt.said(loop, "corrupt %s" % name))
+    return Decision(loop, blocks=True, reason=reason, message=now.said("corrupt %s" % name))
 
 
 def _claims(now: Situation) -> Optional[Answer]:
@@ -228,13 +226,13 @@ def _claims(now: Situation) -> Optional[Answer]:
     loop, results = now.loop, now.results
     for refusal in results.refused:
         loop.attempts[refusal.task] = loop.attempts.get(refusal.task, 0) + 1
-    waits = results.blocked and (loop.layout == FEATURES or results.void)
+    waits = results.blocked and (now.traits.waits_for_approval or results.void)
     return _wait_for_approval(now) if waits else None
 
 
 def _wait_for_approval(now: Situation) -> Decision:
     assert now.results is not None
-    told = now.results.need_person(now.words.command)
+    told = now.results.need_person(now.words)
     detail = "checks that the person has not approved: " + prompt.line("; ".join(now.results.commands))
     if now.results.void:
         detail, told = told, "%s. Then %s" % (told, now.resume_hint.rstrip("."))
@@ -260,7 +258,7 @@ def _finish(now: Situation, detail: str) -> Optional[Answer]:
     text = "complete: %s" % prompt.tally(work)
     if work.skipped:
         text += ", %d skipped" % work.skipped
-    return close(now, ENDED, COMPLETE, detail, message=text if loop.layout == FEATURES else "")
+    return close(now, ENDED, COMPLETE, detail, message=text if now.traits.tells_completion else "")
 
 
 def _doubt(now: Situation) -> Decision:
@@ -269,7 +267,7 @@ def _doubt(now: Situation) -> Decision:
     loop.told = [*loop.told, IDLE]
     loop.iteration += 1
     run(loop)
-    said = prompt.said(loop, "every task is marked done, and no tool was used since the start")
+    said = now.said("every task is marked done, and no tool was used since the start")
     return Decision(
         loop, blocks=True, reason=prompt.doubt(loop, now.words), message=said, refused="completion"
     )
@@ -283,7 +281,7 @@ def _nothing_can_run(now: Situation) -> Optional[Answer]:
         return _wait_for_approval(now)
     if work.claimed:
         return None  # claimed while the checks ran: the next stop looks at it
-    if not work.total and now.loop.layout != FEATURES:
+    if not work.total and now.traits.rests_empty:
         return leave(now)
     if work.asked:
         ids = prompt.line(", ".join(task for task, _ in work.asked))
@@ -310,15 +308,20 @@ def _limits(now: Situation) -> Optional[Answer]:
         return _denied(now) or _too_many_attempts(now, refused)
     if outcome == STALLED and _another_can_run(now):
         return _set_aside(now, work.next[0].id, why)
-    if outcome == LIMIT and loop.layout == SPECUM and LIMIT not in loop.told:
+    at_limit = now.traits.at_limit if outcome == LIMIT else ""
+    if at_limit == RECOVER and LIMIT not in loop.told:
         loop.told = [*loop.told, LIMIT]
         run(loop)
         reason = prompt.limit_recovery(loop, work, why=why, words=now.words)
-        message, log = prompt.said(loop, "limit reached: " + why), prompt.limit_log(loop, why, open_ids(work))
+        message, log = now.said("limit reached: " + why), _limit_log(now, why)
         return Decision(loop, blocks=True, reason=reason, message=message, stderr=log)
-    if outcome == LIMIT and loop.layout == SPECKIT:
-        return close(now, ENDED, LIMIT, why, stderr=prompt.limit_log(loop, why, open_ids(work)))
+    if at_limit == LOG:
+        return close(now, ENDED, LIMIT, why, stderr=_limit_log(now, why))
     return _end(now, outcome, why)
+
+
+def _limit_log(now: Situation, why: str) -> str:
+    return prompt.limit_log(now.traits.plugin, why, open_ids(now.known))
 
 
 def _note_turn(now: Situation) -> list[str]:

@@ -9,12 +9,6 @@ if TYPE_CHECKING:
 
     from typing_extensions import dataclass_transform
 
-FEATURES, SPECUM, SPECKIT = "features", "specum", "speckit"
-LAYOUTS = (FEATURES, SPECUM, SPECKIT)
-# the plugin of each layout, and what a person types in it
-PLUGINS = {FEATURES: "ralphloop", SPECUM: "ralph-specum", SPECKIT: "ralph-speckit"}
-APPROVE = {layout: "/%s:approve" % plugin for layout, plugin in PLUGINS.items()}
-
 # state
 ARMED, RUNNING, WAITING, PAUSED, ENDED = "armed", "running", "waiting", "paused", "ended"
 STATES = (ARMED, RUNNING, WAITING, PAUSED, ENDED)
@@ -40,13 +34,6 @@ CLOSED = (GIVEN, UNVERIFIED, PROVEN, VOUCHED)
 
 TRANSCRIPTS_KEPT = 10  # that a state names; older ones of a supervisor's are in the journal
 
-# the phases of a spec before its tasks are worked on, each with the document that it writes
-PHASES = {
-    FEATURES: {},
-    SPECUM: {"research": "research.md", "requirements": "requirements.md", "design": "design.md",
-             "tasks": "tasks.md"},
-    SPECKIT: {"specify": "spec.md", "plan": "plan.md", "tasks": "tasks.md"},
-}  # fmt: skip
 EXECUTION = "execution"  # the phase in which tasks are worked on; a spec has others before it
 SET_BACK = "said in mid-execution that the phase is"  # how the fault of a list begins whose phase was moved
 GONE = "gone"  # what is wrong with a list whose file is not there

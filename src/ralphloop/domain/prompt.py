@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from ralphloop.domain.model import EXECUTION, FEATURES, PHASES, PLUGINS, SPECUM, UNLIMITED, Fields
+from ralphloop.domain.model import EXECUTION, UNLIMITED, Fields
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from dataclasses import KW_ONLY
     from typing import Iterable
 
+    from ralphloop.domain.layout import Traits
     from ralphloop.domain.model import LoopState
     from ralphloop.domain.proof import Refusal
     from ralphloop.domain.worklist import Item, Worklist
@@ -22,7 +23,6 @@ LINE_MAX = 300
 ID_MAX = 200  # a longer id is no word for a command line
 
 CORRUPT = "Corrupt state file: "  # words that public suites look for, as "Maximum global iterations" is
-PREFIX = {"specum": "Ralph-specum", "speckit": "Ralph-speckit"}
 
 
 class Words(Fields):
@@ -30,6 +30,7 @@ class Words(Fields):
 
     _: KW_ONLY
     command: str
+    traits: Traits  # of the list's layout
     list_path: str
     notes_path: str = ""
     plugin: str = ""  # whose hook this is, if it is one's
@@ -57,9 +58,8 @@ class Words(Fields):
             return "%s run %s" % (self.command, shell_word(self.run))
         if not self.plugin:
             return "%s %s" % (self.command, verb)
-        if verb == "resume" and self.plugin != PLUGINS[FEATURES]:
-            verb = "implement"
-        return "/%s:%s" % (self.plugin, verb)
+        action = self.traits.action if verb == "resume" else ""
+        return self.traits.typed(action or verb)
 
 
 def cut(text: str, most: int) -> str:
@@ -85,9 +85,9 @@ def set_aside(work: Worklist) -> str:
     return "set aside: " + ", ".join(named)
 
 
-def status_line(loop: LoopState, work: Worklist, *, limit: int, is_red: bool = False) -> str:
+def status_line(loop: LoopState, work: Worklist, *, traits: Traits, limit: int, is_red: bool = False) -> str:
     """What the person sees while the loop goes on."""
-    if loop.layout == FEATURES:
+    if not traits.voice:
         rest = "the list's own check" if is_red else "the rest of the checks"
         ids = ", ".join(line(item.id, 80) for item in work.next) or rest
         return "ralphloop · iteration %s · %s · next %s" % (
@@ -97,7 +97,7 @@ def status_line(loop: LoopState, work: Worklist, *, limit: int, is_red: bool = F
         )
     group = " (PARALLEL GROUP)" if len(work.next) > 1 else ""
     place = work.next[0].place + 1 if work.next else work.index
-    return "%s iteration %d | Task %d/%d%s" % (PREFIX[loop.layout], loop.iteration, place, work.total, group)
+    return "%s iteration %d | Task %d/%d%s" % (traits.voice, loop.iteration, place, work.total, group)
 
 
 def turns(iteration: int, limit: float, of: str) -> str:
@@ -105,9 +105,9 @@ def turns(iteration: int, limit: float, of: str) -> str:
     return "%d%s%d" % (iteration, of, limit) if limit < UNLIMITED else "%d" % iteration
 
 
-def said(loop: LoopState, text: str) -> str:
+def said(loop: LoopState, text: str, traits: Traits) -> str:
     """A message about this loop in the voice of its layout."""
-    return ("ralphloop %s: " % loop.name if loop.layout == FEATURES else PREFIX[loop.layout] + ": ") + text
+    return "%s: %s" % (traits.voice or "ralphloop " + loop.name, text)
 
 
 def continuation(
@@ -120,14 +120,15 @@ def continuation(
     refusals: Iterable[Refusal] = (),
 ) -> str:
     """The text that sends the agent to its next task, or to the rest of the checks."""
-    refusals = list(refusals)
+    refusals, traits = list(refusals), words.traits
     if work.next:
-        head, how = _headline(loop, work, limit), cut(_how(work.next, words, loop.layout), HOW_MAX)
+        head, how = _headline(loop, work, limit, traits), cut(_how(work.next, words), HOW_MAX)
     elif any(not refusal.task for refusal in refusals):
-        head = said(loop, "every task is closed, but the list's own check is not green.")
+        head = said(loop, "every task is closed, but the list's own check is not green.", traits)
         how = "Make it green and commit, then stop: it is run again. No task is open; claim nothing."
     else:
-        head, how = said(loop, "checks are still to run; they go on when you stop."), "Reply that you wait."
+        head = said(loop, "checks are still to run; they go on when you stop.", traits)
+        how = "Reply that you wait."
     spare = REASON_MAX - len(head) - len(how) - 20
     noted = cut("\n\n".join(line(note, 1500) for note in notes), min(NOTES_MAX, spare // 2))
     spare -= len(noted)
@@ -150,16 +151,15 @@ def refused(refusals: Iterable[Refusal], room: int) -> str:
     return "\n\n".join([refusal.told(share) for refusal in found[: max(1, room // 120)]])
 
 
-def _headline(loop: LoopState, work: Worklist, limit: int) -> str:
+def _headline(loop: LoopState, work: Worklist, limit: int, traits: Traits) -> str:
     first = work.next[0]
     where = "Task %d/%d" % (first.place + 1, work.total)
-    if loop.layout == FEATURES:
+    if not traits.voice:
         turn = turns(loop.iteration, limit, " of ")
         return "Loop %s, iteration %s: go on with task %s (%d/%d)." % (
             loop.name, turn, line(first.id, 80), first.place + 1, work.total,
         )  # fmt: skip
-    kind = "spec" if loop.layout == SPECUM else "feature"
-    text = "Continue %s: %s (%s, Iter %d)" % (kind, loop.name, where, loop.iteration)
+    text = "Continue %s: %s (%s, Iter %d)" % (traits.kind, loop.name, where, loop.iteration)
     if len(work.next) > 1:
         text += "\nThese %d tasks are marked [P]: work on them in parallel." % len(work.next)
     return text
@@ -182,10 +182,10 @@ def _task(item: Item, room: int, words: Words) -> str:
     return text + answer
 
 
-def _how(items: list[Item], words: Words, layout: str) -> str:
+def _how(items: list[Item], words: Words) -> str:
     """The same few rules every time, because a compaction may have dropped the first prompt."""
     steps = ["Do this and nothing beyond it." if len(items) == 1 else "Do these and nothing beyond them."]
-    if layout != FEATURES:
+    if words.traits.delegates:
         steps[0] += _delegation(items, words)
     checks = [command for item in items for command in item.verify]
     if checks:
@@ -193,9 +193,9 @@ def _how(items: list[Item], words: Words, layout: str) -> str:
     if any("VERIFY" in item.marks for item in items):
         steps.append("[VERIFY]: check the work so far with fresh eyes; change no other task.")
     ids = [_argument(item.id) for item in items if len(item.id) <= ID_MAX]
-    steps.append("When it is really done, claim it: %s." % _claim(ids, items[-1], words, layout))
+    steps.append("When it is really done, claim it: %s." % _claim(ids, items[-1], words))
     steps += _commit(words)
-    if layout != FEATURES:
+    if words.traits.delegates:
         steps.append("There is nothing to announce at the end: ALL_TASKS_COMPLETE is not needed.")
     ask = "`%s ask %s 'TEXT'`" % (words.command, ids[0] if ids else "ID")
     steps.append(
@@ -205,8 +205,8 @@ def _how(items: list[Item], words: Words, layout: str) -> str:
     return "\n".join("- " + step for step in steps)
 
 
-def _claim(ids: list[str], last: Item, words: Words, layout: str) -> str:
-    closing = '"passes": true' if layout == FEATURES else "its box checked"
+def _claim(ids: list[str], last: Item, words: Words) -> str:
+    closing = words.traits.closing
     if words.list_path.endswith("-state.json"):  # of a spec without a tasks.md
         closing = "taskIndex to %d" % (last.place + 1)
     by_hand = "set %s in %s" % (closing, words.list_path)
@@ -265,14 +265,14 @@ def phase(loop: LoopState, work: Worklist, *, written: bool, words: Words) -> st
     """What quick mode wants now: the phase's document, or the command that begins the next phase."""
     name = line(work.phase, 40)
     head = "Quick mode is on for %s: do not stop yet. " % loop.name
-    phases = [*PHASES[loop.layout]]
+    traits, phases = words.traits, [*words.traits.phases]
     if name not in phases:
         known = ", ".join([*phases, EXECUTION])
         wrong = "The phase %s in its state is none of %s" % (name or "(none)", known)
         return "%s%s: set it to the one that the spec has reached, then go on." % (head, wrong)
-    action = [*phases, "implement"][phases.index(name) + 1]
-    run = "`%s %s %s` (`/%s:%s`)" % (words.command, loop.layout, action, PLUGINS[loop.layout], action)
-    document = words.beside(PHASES[loop.layout][name])
+    action = [*phases, traits.action][phases.index(name) + 1]
+    run = "`%s %s %s` (`%s`)" % (words.command, loop.layout, action, traits.typed(action))
+    document = words.beside(traits.phases[name])
     if written:
         return head + (
             "%s exists, so the %s phase is written. Run %s now: it begins what comes next; then go on like "
@@ -292,7 +292,7 @@ def recovery(loop: LoopState, *, path: str, problem: str, words: Words) -> str:
         "1. Repair %s so that it is valid again (tasks that are done stay marked as done).\n"
         "2. Or let the person end this loop: `%s cancel`.\n"
         "Do nothing else until one of them is done. The loop does not ask a second time."
-        % ("" if loop.layout == FEATURES else CORRUPT, path.rsplit("/", 1)[-1], loop.name, line(problem),
+        % (CORRUPT if words.traits.voice else "", path.rsplit("/", 1)[-1], loop.name, line(problem),
            path, words.command)
     )  # fmt: skip
 
@@ -303,9 +303,9 @@ def reached(why: str) -> str:
     return "Maximum global iterations reached (%s)" % why if is_turns else "limit reached: " + why
 
 
-def limit_log(loop: LoopState, why: str, ids: str) -> str:
+def limit_log(plugin: str, why: str, ids: str) -> str:
     """The line about it on stderr."""
-    return "[%s] %s; open: %s" % (PLUGINS[loop.layout], reached(why), line(ids))
+    return "[%s] %s; open: %s" % (plugin, reached(why), line(ids))
 
 
 def limit_recovery(loop: LoopState, work: Worklist, *, why: str, words: Words) -> str:

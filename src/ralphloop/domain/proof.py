@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from ralphloop.domain.model import APPROVE, FEATURES, Fields
+from ralphloop.domain.model import Fields
 from ralphloop.domain.prompt import cut, line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from dataclasses import KW_ONLY
     from typing import Iterable
+
+    from ralphloop.domain.prompt import Words
 
 TIMEOUT_S = 120.0  # of one command, unless its task says otherwise
 BUDGET_S = 300.0  # of all in one stop; the client waits for the hook a little longer than this
@@ -78,11 +80,12 @@ class Results:
         told = ["`%s` %s" % (line(one.command), one.why) for one in self.red]
         return "the list's own check is red: " + "; ".join(told) if told else ""
 
-    def need_person(self, command: str) -> str:
+    def need_person(self, words: Words) -> str:
         """For the person: what would run, and the two ways to allow it; or why nothing is allowed here."""
         if self.void:
             return self.void
-        how = "Type `%s %s` here, or run `%s approve`" % (APPROVE[FEATURES], self.digest, command)
+        typed, command = words.traits.typed("approve"), words.command
+        how = "Type `%s %s` here, or run `%s approve`" % (typed, self.digest, command)
         return "these checks need your approval: %s. %s" % (shown(self.commands, command), how)
 
 

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from dataclasses import KW_ONLY
     from typing import Optional, Sequence
 
+    from ralphloop.domain.layout import Traits
     from ralphloop.domain.model import Limits, LoopState, StopEvent, Turn
     from ralphloop.domain.proof import Results
     from ralphloop.domain.supervision import Supervision
@@ -55,6 +56,13 @@ class Situation(Fields):
     def known(self) -> Worklist:
         assert self.work is not None, "the rule on corrupt files comes first"
         return self.work
+
+    @property
+    def traits(self) -> Traits:
+        return self.words.traits
+
+    def said(self, text: str) -> str:
+        return prompt.said(self.loop, text, self.traits)
 
     @property
     def resume_hint(self) -> str:
@@ -113,7 +121,7 @@ def close(
 ) -> Decision:
     loop = now.loop
     loop.state, loop.outcome, loop.detail = state, outcome, detail
-    said = message and prompt.said(loop, message)
+    said = message and now.said(message)
     return Decision(loop, message=said, stderr=stderr, status=status_word(outcome))
 
 

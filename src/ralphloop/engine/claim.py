@@ -6,12 +6,12 @@ import time
 
 from ralphloop import errors
 from ralphloop import system as os
-from ralphloop.domain.model import FEATURES
 from ralphloop.engine import history, shell
 from ralphloop.engine.find import locate, roots
 from ralphloop.store import arming, ended, files, shelf
 from ralphloop.store.loop import iso
 from ralphloop.store.shelf import Shelf
+from ralphloop.tasklists.registry import layout as layout_of
 from ralphloop.tasklists.registry import own_file
 
 TYPE_CHECKING = False
@@ -126,7 +126,7 @@ def _arm(source: Source, here: Shelf, *, event: StopEvent, call: Call, since: st
         loop = arming.arm(source, here, session=event.session or "", writes=call.writes, since=since)
     except errors.TakenError:
         return None
-    if source.layout == FEATURES and call.writes:
+    if call.writes:
         from ralphloop.engine.checks import pin_protected
 
         pin_protected(loop)
@@ -167,8 +167,7 @@ def _own_since(source: Source, here: Shelf, event: StopEvent, past: _Past) -> Op
 
 
 def writes(tool_input: Mapping[str, object], source: Source) -> bool:
-    """Whether a tool call wrote the loop's own file; a list of features only counts with a task passed,
-    because writing one is also how a loop is planned."""
+    """Whether a tool call wrote the loop's own file, as one does who works on it."""
     path = own_file(source)
     target = tool_input.get("file_path")
     if isinstance(target, str):
@@ -178,11 +177,7 @@ def writes(tool_input: Mapping[str, object], source: Source) -> bool:
             return False
     elif not _shell_writes(str(tool_input.get("command", "")), source):
         return False
-    if source.layout != FEATURES:
-        return True
-    said = _put_in(tool_input).replace(" ", "").replace('\\"', '"')
-    by_jq = target is None and (".passes=true" in said or ".passes|=true" in said)
-    return by_jq or '"passes":true' in said
+    return layout_of(source.layout).is_work(_put_in(tool_input), by_shell=target is None)
 
 
 def _put_in(tool_input: Mapping[str, object]) -> str:

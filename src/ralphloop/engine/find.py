@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from ralphloop import system as os
-from ralphloop.domain.model import FEATURES
 from ralphloop.domain.supervision import REGISTRATION
 from ralphloop.store import files
 from ralphloop.store.loop import LoopFiles
 from ralphloop.store.shelf import Shelf
 from ralphloop.tasklists.registry import layout as layout_of
-from ralphloop.tasklists.registry import own_file
+from ralphloop.tasklists.registry import own_file, traits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -89,7 +88,8 @@ def owned(event: StopEvent, call: Call) -> Optional[LoopFiles]:
 
 def pointed_at(record: Record, env: Mapping[str, str]) -> tuple[bool, bool]:
     """Whether a pointer names the spec of a loop, and whether the settings of its plugin leave it on."""
-    if record.layout == FEATURES:
+    settings = traits(record.layout).settings
+    if not settings:
         return True, True
     found = _lists(record.layout, record.root, env)
     for source in found:
@@ -99,14 +99,14 @@ def pointed_at(record: Record, env: Mapping[str, str]) -> tuple[bool, bool]:
         return False, found[0].enabled
     from ralphloop.tasklists import frontmatter
 
-    path = os.path.join(record.root, getattr(layout_of(record.layout), "SETTINGS", ""))
+    path = os.path.join(record.root, settings)
     text = None if files.leads_out(path, record.root) else files.read_quietly(path)
     return False, not frontmatter.is_off(frontmatter.parse(text or ""), "enabled")
 
 
 def locate(name: str, root: str, env: Mapping[str, str]) -> list[Source]:
     """The lists of one layout at one place, without those whose files lead out of the project."""
-    free = name == FEATURES and bool(env.get("RALPH_LOOP_DIR"))
+    free = bool(env.get(traits(name).chosen_by))
     found = _lists(name, root, env)
     return [source for source in found if free or files.inside(own_file(source), root)]
 

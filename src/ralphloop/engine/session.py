@@ -6,14 +6,11 @@ import time
 
 from ralphloop.domain import prompt
 from ralphloop.domain.model import (
-    APPROVE,
     CAPPED,
     ENDED,
     EXECUTION,
     FAILED,
-    FEATURES,
     INTERRUPTED,
-    PLUGINS,
     RATE_LIMITED,
 )
 from ralphloop.engine import claim, find, history, transcript
@@ -23,7 +20,7 @@ from ralphloop.engine.words import words_for
 from ralphloop.store import arming, ended, shelf, tasks
 from ralphloop.store.loop import LoopFiles
 from ralphloop.store.shelf import Shelf
-from ralphloop.tasklists.registry import own_file
+from ralphloop.tasklists.registry import own_file, traits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,6 +33,7 @@ CLEAR, COMPACT, RESUME = "clear", "compact", "resume"
 BEGINNINGS = ("startup", CLEAR)
 NOW = "9"  # later than whatever is armed already, also where the clock was put back since
 ENDED_BY = "the session ended (%s)"
+APPROVE = "approve"
 RUN = "RALPHLOOP_RUN"  # set for sessions whose prompt a supervisor sends
 
 
@@ -66,12 +64,9 @@ def _bind(event: StopEvent, call: find.Call, *, begun: str, asked: str = "") -> 
         loop = claim.for_prompt(event, call, asked=asked)
     if loop is not None:
         told = "ralphloop %s: this session now owns the loop." % loop.record.name
-        waits = (
-            " Its checks are not approved: `%s` shows them." % APPROVE[loop.record.layout]
-            if loop.record.unapproved
-            else ""
-        )
-        return told + waits
+        typed = traits(loop.record.layout).typed(APPROVE)
+        waits = " Its checks are not approved: `%s` shows them." % typed
+        return told + waits if loop.record.unapproved else told
     names = [record.name for _, record in claim.armed(event.cwd, call)]
     if len(names) > 1 and not asked:
         told = "ralphloop: several loops wait for a session (%s); the one whose prompt you send is bound."
@@ -91,9 +86,10 @@ def _after_clear(event: StopEvent, call: find.Call) -> str:
             state.told = [*state.told, CLEAR]
             loop.save(state)
         words = words_for(loop, event.cwd, call.env)
-        how = words.how("resume") if words.plugin == PLUGINS[FEATURES] else words.command + " resume"
+        is_typed = words.plugin and not words.traits.action  # the one action of the others adopts nothing
+        how = words.how("resume") if is_typed else words.command + " resume"
         return prompt.said(state, "paused by /clear. `%s %s --adopt` goes on in this session." % (
-            how, prompt.shell_word(loop.record.name)))  # fmt: skip
+            how, prompt.shell_word(loop.record.name)), words.traits)  # fmt: skip
     return ""
 
 
@@ -123,8 +119,9 @@ def _put_task_back(loop: LoopFiles, state: LoopState, event: StopEvent, call: fi
 
 
 def _resume_text(loop: LoopFiles, state: LoopState, call: find.Call) -> str:
-    how = "`%s` goes on." % words_for(loop, call.cwd, call.env).how("resume")
-    return prompt.said(state, "%s (%s). %s" % (state.state, state.outcome, how))
+    words = words_for(loop, call.cwd, call.env)
+    told = "%s (%s). `%s` goes on." % (state.state, state.outcome, words.how("resume"))
+    return prompt.said(state, told, words.traits)
 
 
 def ends(event: StopEvent, call: find.Call, *, reason: str) -> None:
@@ -170,13 +167,20 @@ def _rest(loop: LoopFiles, state: LoopState, event: StopEvent, *, reason: str) -
 def asked(event: StopEvent, call: find.Call, *, typed: str) -> str:
     """A session is asked something: what to tell the person."""
     mine = find.held(event, call)
-    if typed.startswith("/") and typed.split()[0] in [APPROVE[name] for name in call.layouts]:
+    if _is_approval(typed, call):
         return _approve(mine, typed, event, call)
     if mine is not None:
         return _after_interrupt(mine, typed, event, call) if call.serves(mine) else ""
     for root in find.roots(event.cwd, call.env):
         ended.catch_up(Shelf(root, call.env))
     return _bind(event, call, begun=history.opening(event.transcript)[0], asked=typed)
+
+
+def _is_approval(typed: str, call: find.Call) -> bool:
+    """Whether it is the command of a plugin that this registration serves; most words import no layout."""
+    command = typed.split()[0] if typed.startswith("/") else ""
+    is_one = command.endswith(":" + APPROVE)
+    return is_one and command in [traits(name).typed(APPROVE) for name in call.layouts]
 
 
 def _after_interrupt(loop: LoopFiles, typed: str, event: StopEvent, call: find.Call) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from ralphloop import system as os
 from ralphloop.store import files
-from ralphloop.tasklists import epic as epics
 from ralphloop.tasklists import spec_state
 
 TYPE_CHECKING = False
@@ -32,6 +31,8 @@ def _is_stale(path: str, now: float) -> bool:
 
 def close_epic(record: Record, epic: str) -> None:
     """Mark the spec completed in the epic that it belongs to, if that epic is the current one."""
+    from ralphloop.tasklists import epic as epics
+
     path = epics.epic_path(record, epic)
     if files.read_quietly(epics.epic_pointer(record)) is None or not files.inside(path, record.root):
         return

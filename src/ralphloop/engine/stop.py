@@ -11,8 +11,6 @@ from ralphloop.domain.model import (
     COMPLETE,
     ENDED,
     EXECUTION,
-    FEATURES,
-    PLUGINS,
     RUNNING,
     SET_BACK,
     STALLED,
@@ -23,7 +21,7 @@ from ralphloop.engine import find, transcript
 from ralphloop.engine.words import client_cap, command, words_for
 from ralphloop.store import tasks
 from ralphloop.store.loop import CANCEL, iso, obey
-from ralphloop.tasklists.registry import own_file
+from ralphloop.tasklists.registry import own_file, traits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -201,10 +199,10 @@ class Stop:
             return
         if POINTER not in state.told:
             state.told = [*state.told, POINTER]
-            name, plugin = self.loop.record.name, PLUGINS[self.loop.record.layout]
+            name, switch = self.loop.record.name, traits(self.loop.record.layout).typed("switch")
             told = "The pointer does not name %s any more; the loop goes on with it. The person leaves it "
-            told += "by typing `/%s:switch NAME`, or with `%s pause`."
-            self.notes.append(told % (name, plugin, command(self.call.env)))
+            told += "by typing `%s NAME`, or with `%s pause`."
+            self.notes.append(told % (name, switch, command(self.call.env)))
 
     def _turn(self, state: LoopState) -> Turn:
         return transcript.read_turn(
@@ -232,21 +230,23 @@ class Stop:
         self._fault = reading.fault
         if reading.work is not None and not reading.fault:
             self._note_pointer(state, reading.work)
+        words = words_for(self.loop, self.event.cwd, self.call.env)
+        unapproved, waits = self.loop.record.unapproved, words.traits.waits_for_approval
         return Situation(
             self.event,
             state.copy(),
             work=reading.work,
             turn=turn,
             limits=self.loop.record.limits,
-            words=words_for(self.loop, self.event.cwd, self.call.env),
+            words=words,
             now=now,
             files=reading.content or reading.files,
             path=own_file(self.loop.record),
             fault=reading.fault,
             backup=not self._restored and tasks.has_copy(self.loop),
             claims=tuple(self.claims),
-            unapproved=self.loop.record.unapproved and self.loop.record.layout == FEATURES,
-            unchecked=self.loop.record.unapproved and self.loop.record.layout != FEATURES,
+            unapproved=unapproved and waits,
+            unchecked=unapproved and not waits,
             results=self.checks.results if self.checks is not None else None,
             spent=self._budget(state),
             notes=list(self.notes),
@@ -378,7 +378,7 @@ def _show(now: Stop, decision: Decision, work: Worklist) -> None:
     """Bring the files that people and plugins read up to date."""
     record, state = now.loop.record, decision.loop
     tasks.show(record, state, work, status=decision.status)
-    if record.layout != FEATURES:
+    if traits(record.layout).delegates:
         from ralphloop.engine import spec_folder
 
         spec_folder.tidy(record, now=time.time())

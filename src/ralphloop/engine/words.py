@@ -7,7 +7,7 @@ import sys
 from ralphloop import system as os
 from ralphloop.domain import prompt
 from ralphloop.domain.limits import CLIENT_CAP
-from ralphloop.domain.model import PLUGINS
+from ralphloop.tasklists.registry import traits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,16 +17,17 @@ if TYPE_CHECKING:
 
 
 def words_for(loop: LoopFiles, cwd: str, env: Mapping[str, str]) -> prompt.Words:
-    paths = loop.record.paths
+    paths, layout = loop.record.paths, traits(loop.record.layout)
     listed = paths.get("list") or paths["tasks"]
     if "tasks" in paths and not os.path.exists(listed):
         listed = paths["state"]
     notes = paths.get("progress") or os.path.join(os.path.dirname(listed), ".progress.md")
     return prompt.Words(
         command=command(env),
+        traits=layout,
         list_path=shown(listed, cwd),
         notes_path=shown(notes, cwd),
-        plugin=PLUGINS[loop.record.layout] if env.get("CLAUDE_PLUGIN_ROOT") else "",
+        plugin=layout.plugin if env.get("CLAUDE_PLUGIN_ROOT") else "",
         run=loop.record.name if loop.record.supervision is not None else "",
         branch=loop.record.supervision.branch if loop.record.supervision is not None else "",
     )

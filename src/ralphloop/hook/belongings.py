@@ -4,12 +4,11 @@ without secrets."""
 from __future__ import annotations
 
 from ralphloop import system as os
-from ralphloop.domain.model import FEATURES
 from ralphloop.engine import claim, find
 from ralphloop.store import approvals, files, shelf
 from ralphloop.store.loop import LoopFiles
-from ralphloop.tasklists.registry import TRUTH, own_file
 from ralphloop.tasklists.registry import layout as layout_of
+from ralphloop.tasklists.registry import own_file, traits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -59,7 +58,7 @@ class Belongings:
     def add_loop(self, loop: LoopFiles, kind: str = shelf.OWNED) -> None:
         record = loop.record
         self._add(self._record_file(record, kind))
-        for name in (*MACHINE, *TRUTH[record.layout]):
+        for name in (*MACHINE, *traits(record.layout).truth):
             self._add(os.path.join(loop.kept, name))
         for name in SHOWN:
             self._add(loop.path(name))
@@ -149,14 +148,14 @@ class Belongings:
 
 def _pointers(layout: str, root: str) -> list[str]:
     """The files that lead to a list, and the settings of its plugin."""
-    if layout == FEATURES:
+    own = layout_of(layout)
+    if not own.TRAITS.settings:
         return []
     from ralphloop.tasklists import frontmatter
 
-    module: Any = layout_of(layout)
-    settings = os.path.join(root, module.SETTINGS)
+    settings = os.path.join(root, own.TRAITS.settings)
     known = frontmatter.parse(files.read_quietly(settings) or "")
-    return [settings, *(pointer for _, pointer in module.places(root, known))]
+    return [settings, *(pointer for _, pointer in own.places(root, known))]
 
 
 def marks(here: Shelf, home: str, standing: list[str], *, logs: str = "") -> list[tuple[str, str]]:

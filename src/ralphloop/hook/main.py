@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 
 from ralphloop import system as os
-from ralphloop.domain.model import LAYOUTS
 from ralphloop.engine.find import Call
 from ralphloop.hook import wire
+from ralphloop.tasklists.registry import LAYOUTS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from ralphloop.hook import excerpt
 from ralphloop.hook.belongings import Belongings
 from ralphloop.store import files, records, shelf
 from ralphloop.store.loop import LoopFiles, iso
-from ralphloop.tasklists.registry import TRUTH
+from ralphloop.tasklists.registry import traits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -182,4 +182,4 @@ class Tape:
 
 
 def _task_file(record: Record) -> str:
-    return record.paths[TRUTH[record.layout][-1]]
+    return record.paths[traits(record.layout).criteria]

@@ -6,7 +6,6 @@ import time
 
 from ralphloop.domain import prompt, supervision
 from ralphloop.domain.model import (
-    APPROVE,
     AWAITING_APPROVAL,
     BUDGET,
     DENIED,
@@ -27,6 +26,7 @@ from ralphloop.hook import wire
 from ralphloop.store import shelf, tasks, waker
 from ralphloop.store.loop import LoopFiles
 from ralphloop.store.shelf import Shelf
+from ralphloop.tasklists.registry import traits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -150,7 +150,8 @@ def _approval(loop: LoopFiles, state: LoopState, work: Optional[Worklist]) -> st
 
     count, digest = waiting(loop)
     told = "%d check waits" % count if count == 1 else "%d checks wait" % count
-    return "%s: %s %s" % (told, APPROVE[loop.record.layout], digest) if count else ""
+    typed = traits(loop.record.layout).typed("approve")
+    return "%s: %s %s" % (told, typed, digest) if count else ""
 
 
 def how_to_go_on(state: LoopState, work: Optional[Worklist], *, now: float) -> str:

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 from ralphloop.agents import claude
-from ralphloop.domain.model import FEATURES
 from ralphloop.errors import DemoError
 from ralphloop.lab import process
 from ralphloop.lab.agent import (
@@ -33,6 +32,7 @@ from ralphloop.lab.hook_call import HookAnswer
 from ralphloop.lab.scratch import scratch_folder
 from ralphloop.lab.step import Pass, Say, Shell, Turn, Write, claim, claim_all
 from ralphloop.store.loop import JOURNAL
+from ralphloop.tasklists.registry import LAYOUTS
 
 PACKAGE = Path(__file__).resolve().parents[1]
 TEMPLATES = Path(__file__).resolve().parent / "templates"
@@ -299,7 +299,7 @@ class Stage:
 
 def hook_command() -> str:
     """The command that a client registers, for the launcher of this very package."""
-    return claude.hook_command(str(PACKAGE), registration="demo", layouts=(FEATURES,))
+    return claude.hook_command(str(PACKAGE), registration="demo", layouts=LAYOUTS[:1])
 
 
 def _git_folder() -> Path:

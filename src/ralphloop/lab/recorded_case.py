@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ralphloop.domain.model import PLUGINS
 from ralphloop.domain.plain import TURNS, plain
 from ralphloop.errors import CaseError, UserError
 from ralphloop.hook.belongings import HOME, ROOT
@@ -21,6 +20,7 @@ from ralphloop.loops.place import Place
 from ralphloop.loops.result import Result
 from ralphloop.loops.stop_record import WHAT, Said, load_record
 from ralphloop.proof.mask import MASKED
+from ralphloop.tasklists.registry import LAYOUTS, traits
 
 LOG = ".claude/projects/recorded/session.jsonl"  # where a case has the transcript, below the home
 SHORTEST_ID = 16  # a shorter session id might stand in any text
@@ -162,7 +162,8 @@ def _step(known: Mapping[str, Any]) -> dict[str, Any]:
         del env["CLAUDE_PROJECT_DIR"]
     if env:
         step["env"] = env
-    if known["registration"] != PLUGINS.get(known["layout"]):
+    plugins = {name: traits(name).plugin for name in LAYOUTS}
+    if known["registration"] != plugins.get(known["layout"]):
         step["registration"] = known["registration"]
     step["expect"] = _expectation(known)
     return step

@@ -30,7 +30,7 @@ from ralphloop.proof.prove import Prover
 from ralphloop.store import approvals, files
 from ralphloop.store.loop import LoopFiles
 from ralphloop.store.shelf import ARMED, ENDED, OWNED, Shelf
-from ralphloop.tasklists.registry import TRUTH
+from ralphloop.tasklists.registry import traits
 
 PREFIX = "ralphloop-replay-"
 COMMAND = "ralphloop"
@@ -170,7 +170,7 @@ def _note_seen(record: Mapping[str, Any], here: Shelf) -> None:
     path = Path(here.kept(found.id), "loop.json")
     with suppress(OSError, ValueError):
         state = jsontext.parse_object(path.read_text(encoding="utf-8"))
-        state["files_seen"] = files.signature(found.paths[TRUTH[found.layout][-1]])
+        state["files_seen"] = files.signature(found.paths[traits(found.layout).criteria])
         path.write_text(jsontext.render(state) + "\n", encoding="utf-8")
 
 

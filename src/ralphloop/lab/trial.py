@@ -16,22 +16,22 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ralphloop.domain.model import COMPLETE, FEATURES, SPECUM
+from ralphloop.domain.model import COMPLETE
 from ralphloop.engine.find import locate
 from ralphloop.lab.model_server import ModelServer
 from ralphloop.lab.reply import Reply, call, text
 from ralphloop.lab.scratch import client_env, interrupts_held, remove_old, scratch_folder, trust
 from ralphloop.store import arming, shelf
 from ralphloop.store.loop import JOURNAL
+from ralphloop.tasklists.registry import layout as layout_of
 
 PREFIX = "ralphloop-doctor-"
 DEADLINE_S = 60.0
 GRACE_S = 3.0
 TAIL = 3  # lines of the client that a failure shows
 PROMPT = "Work through the task list.\n"
-FEATURE_FOLDER = ".ralph/loops/trial/"
-SPECUM_FOLDER = "specs/trial/"
-SPECKIT_FOLDER = ".specify/specs/001-trial/"
+LIST_FOLDER = ".ralph/loops/trial"
+SPEC = "001-trial"
 # A line means that all is well; the end of the pipe without one means that nobody is left to end the group.
 LEASH = 'read -r _ || { kill -s TERM -- "-$1"; sleep "$2"; kill -s KILL -- "-$1"; }'
 COUNTERS = {"phase": "execution", "taskIndex": 0, "totalTasks": 2, "globalIteration": 1}
@@ -95,21 +95,15 @@ def _options(session: str) -> list[str]:
 
 def _files(layout: str, done: int) -> dict[str, str]:
     """The files of a list of two tasks, so many of them done; the first one is what the agent rewrites."""
-    if layout == FEATURES:
+    names, places = layout_of(layout).TRAITS.files, layout_of(layout).places("/", {})
+    if not places:
         listed = [{"id": f"F{n}", "description": f"Task {n}", "passes": n <= done} for n in (1, 2)]
         features = json.dumps({"features": listed}, indent=2) + "\n"
-        return {FEATURE_FOLDER + "feature_list.json": features, FEATURE_FOLDER + "RALPH_PROMPT.md": PROMPT}
+        return {f"{LIST_FOLDER}/{names['list']}": features, f"{LIST_FOLDER}/{names['prompt']}": PROMPT}
+    specs, pointer = (path.lstrip("/") for path in places[0])
     boxes = "".join(f"- [{'x' if n <= done else ' '}] 1.{n} Task {n}\n" for n in (1, 2))
-    if layout == SPECUM:
-        state = {"source": "spec", "name": "trial", "basePath": "./specs/trial", **COUNTERS}
-        names = ("specs/.current-spec", "trial\n", SPECUM_FOLDER + ".ralph-state.json")
-        folder = SPECUM_FOLDER
-    else:
-        state = {"featureId": "001", "name": "trial", "basePath": SPECKIT_FOLDER.rstrip("/"), **COUNTERS}
-        names = (".specify/.current-feature", "001-trial\n", SPECKIT_FOLDER + ".speckit-state.json")
-        folder = SPECKIT_FOLDER
-    pointer, name, place = names
-    return {folder + "tasks.md": boxes, pointer: name, place: json.dumps(state, indent=2) + "\n"}
+    folder, state = f"{specs}/{SPEC}", json.dumps({"name": SPEC, **COUNTERS}, indent=2) + "\n"
+    return {f"{folder}/{names['tasks']}": boxes, pointer: SPEC + "\n", f"{folder}/{names['state']}": state}
 
 
 def _script(layout: str) -> list[Reply]:

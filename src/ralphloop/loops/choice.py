@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 
 from ralphloop import spelling
-from ralphloop.domain.model import EXECUTION, LAYOUTS
+from ralphloop.domain.model import EXECUTION
 from ralphloop.engine import claim, find
 from ralphloop.errors import UserError
 from ralphloop.loops import elsewhere
 from ralphloop.loops.place import UNDER_WAY, Place
 from ralphloop.store import files, tasks
-from ralphloop.tasklists.registry import own_file
+from ralphloop.tasklists.registry import LAYOUTS, own_file
 from ralphloop.tasklists.source import Source
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from ralphloop.agents.presence import agent_in
-from ralphloop.domain.model import APPROVE, NEEDS_APPROVAL, PAUSED, TaskList
+from ralphloop.domain.model import NEEDS_APPROVAL, PAUSED, TaskList
 from ralphloop.domain.prompt import count
 from ralphloop.errors import ProtectedChangedError, UnapprovedError, UserError
 from ralphloop.loops.book import locked
@@ -169,7 +169,7 @@ def allowed_now(
 def _refusal(commands: Sequence[str], *, layout: str, env: Mapping[str, str], again: str) -> str:
     """Nobody said yes: what was not done, and how it is."""
     if agent_in(env):
-        typed = f"{APPROVE[layout]} {approval.digest(commands)}"
+        typed = f"{registry.traits(layout).typed('approve')} {approval.digest(commands)}"
         return (
             f"nothing is approved and nothing started: the person must type `{typed}` in the client, or run "
             f"`ralphloop approve` in a terminal of their own; then `{again}`, or now with --unapproved."
@@ -208,7 +208,7 @@ def _change(source: Source | Record, here: Shelf, loop: LoopFiles | None) -> Cha
 
 def _diff(loop: LoopFiles, texts: dict[str, str | None]) -> list[str]:
     """How the criteria differ from the pinned ones; claims alone are no difference."""
-    role = pins.role_of(loop.record.layout)
+    role = registry.traits(loop.record.layout).criteria
     old, new = pins.pinned(loop), texts.get(role)
     if old is None or new is None or not pins.differs(loop.record.layout, old, texts):
         return []
@@ -219,7 +219,7 @@ def _diff(loop: LoopFiles, texts: dict[str, str | None]) -> list[str]:
 
 def _with_claims(layout: str, pinned: str, *, texts: dict[str, str | None]) -> str:
     """The pinned list with what was claimed since: that is the loop's own doing, and not to be approved."""
-    of, role = registry.layout(layout), pins.role_of(layout)
+    of, role = registry.layout(layout), registry.traits(layout).criteria
     before: dict[str, str | None] = {**texts, role: pinned}
     then, now = of.parse(before).tasks, of.parse(texts).tasks
     pairs = list(enumerate(pair(then, now)))

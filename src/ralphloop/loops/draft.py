@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from ralphloop.domain import jsontext
 from ralphloop.domain.model import TaskList
 from ralphloop.errors import UserError
-from ralphloop.tasklists import boxes, features, markdown
+from ralphloop.tasklists import boxes, feature_list, markdown
 from ralphloop.tasklists.markdown import Line
 from ralphloop.views import json_slip
 
@@ -27,7 +27,7 @@ class Draft(NamedTuple):
 def from_text(name: str, text: str) -> Draft:
     if _is_json(name, text):
         try:
-            return Draft(text, features.parse({"list": text}))
+            return Draft(text, feature_list.parse({"list": text}))
         except ValueError as error:
             raise UserError(json_slip.told(name, text, f"{name} cannot be used: {error}") + ".") from None
     found = from_markdown(text)
@@ -38,7 +38,7 @@ def from_text(name: str, text: str) -> Draft:
             )
         raise UserError(f"{name} has no list: each top-level line such as `- Log in` becomes a feature.")
     text = json.dumps({"features": found}, indent=2, ensure_ascii=False) + "\n"
-    return Draft(text, features.parse({"list": text}))
+    return Draft(text, feature_list.parse({"list": text}))
 
 
 def decoded(name: str, data: bytes) -> str:

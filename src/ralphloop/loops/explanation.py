@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from ralphloop.domain.model import FINAL_RUN, LAYOUTS, StopEvent
+from ralphloop.domain.model import FINAL_RUN, StopEvent
 from ralphloop.domain.situation import Decision, Need
 from ralphloop.engine import claim, find
 from ralphloop.engine.stop import Stop, loop_of
@@ -17,6 +17,7 @@ from ralphloop.loops.result import Result
 from ralphloop.proof.prove import is_due
 from ralphloop.store import tasks
 from ralphloop.store.loop import LoopFiles
+from ralphloop.tasklists.registry import LAYOUTS
 
 ALLOW, GO_ON, CHECKS = "allow", "continue", "after the checks"
 TEXTS = ("reason", "systemMessage", "stderr")

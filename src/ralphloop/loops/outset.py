@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from ralphloop import config
 from ralphloop.domain.ledger import Ledger, name_tasks
-from ralphloop.domain.model import APPROVE, CANCELLED, ENDED, FEATURES, LoopState, TaskList
+from ralphloop.domain.model import CANCELLED, ENDED, LoopState, TaskList
 from ralphloop.domain.prompt import count
 from ralphloop.domain.supervision import Supervision
 from ralphloop.domain.survey import survey
@@ -26,7 +26,7 @@ from ralphloop.proof.approval import digest, waiting
 from ralphloop.store import approvals, arming, files, tasks
 from ralphloop.store.loop import LoopFiles
 from ralphloop.store.shelf import Record, Shelf
-from ralphloop.tasklists.registry import own_file
+from ralphloop.tasklists.registry import own_file, traits
 from ralphloop.tasklists.source import Source
 from ralphloop.views.excerpt import SHOWN
 
@@ -93,7 +93,7 @@ def arm(place: Place, source: Source, *, wish: Wish) -> Armed:
     if allowed and wish.approval is not None:
         loop.journal("approve", commands=allowed, by=wish.approval.by)
     protected = _pin_protected(loop)
-    if source.layout == FEATURES:
+    if "progress" in source.paths:  # a state file is the plugin's until the first stop
         tasks.show_now(loop, loop.state())
     return Armed(loop, listed, begun.checks, protected, looked.doubts, frozenset(wish.seen))
 
@@ -161,8 +161,8 @@ def startable(source: Source) -> TaskList:
 
 def _startable(source: Source) -> tuple[TaskList, inspection.Texts]:
     if not source.enabled:
-        settings = f".claude/ralph-{source.layout}.local.md"
-        raise UserError(f"ralph-{source.layout} is disabled; set `enabled: true` in {settings}.")
+        off = traits(source.layout)
+        raise UserError(f"{off.plugin} is disabled; set `enabled: true` in {off.settings}.")
     own = own_file(source)
     listed, texts = inspection.read(source, cannot="cannot start")
     if listed.phase != "execution":
@@ -251,7 +251,7 @@ def tell(armed: Armed, *, binding: str = "") -> list[str]:
         told.append(f"{count(armed.protected, 'protected file')} {kept}.")
     if record.unapproved:
         commands = waiting(loop)
-        typed = f"{APPROVE[record.layout]} {digest(commands)}"
+        typed = f"{traits(record.layout).typed('approve')} {digest(commands)}"
         how = f"type `{typed}` in the client, or run `ralphloop approve {record.name}`"
         how = approvals.why_void(loop.shelf) or how
         does = "is not approved and does not run" if len(commands) == 1 else "are not approved and do not run"

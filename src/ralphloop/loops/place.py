@@ -6,14 +6,14 @@ import os
 from collections.abc import Mapping
 
 from ralphloop import spelling
-from ralphloop.domain.model import COMPLETE, FINAL, LAYOUTS, LoopState
+from ralphloop.domain.model import COMPLETE, FINAL, LoopState
 from ralphloop.engine import find
 from ralphloop.errors import UserError
 from ralphloop.loops import elsewhere
 from ralphloop.store import files, shelf
 from ralphloop.store.loop import LoopFiles
 from ralphloop.store.shelf import Shelf
-from ralphloop.tasklists.registry import own_file
+from ralphloop.tasklists.registry import LAYOUTS, own_file
 from ralphloop.tasklists.source import Source
 
 UNDER_WAY = (shelf.OWNED, shelf.ARMED)

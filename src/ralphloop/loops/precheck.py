@@ -9,12 +9,11 @@ from typing import NamedTuple
 
 from ralphloop.agents import claude, registration
 from ralphloop.agents.registry import missing
-from ralphloop.domain.model import PLUGINS
 from ralphloop.errors import UserError
 from ralphloop.loops import cap
 from ralphloop.loops.place import Place
 from ralphloop.loops.setup import Setup, look
-from ralphloop.tasklists.registry import own_file
+from ralphloop.tasklists.registry import own_file, traits
 from ralphloop.tasklists.source import Source
 
 
@@ -54,7 +53,7 @@ def _hook(setup: Setup, layout: str, *, launching: bool) -> Check:
         return Check("hook", True, "The Stop hook is registered.")
     if launching:
         return Check("hook", True, "The Stop hook is passed to the client.")
-    ways = f"run `ralphloop install`, use --launch, or install the plugin {PLUGINS[layout]}"
+    ways = f"run `ralphloop install`, use --launch, or install the plugin {traits(layout).plugin}"
     return Check("hook", False, f"no session here gets the Stop hook: {ways}.")
 
 

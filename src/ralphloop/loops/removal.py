@@ -21,12 +21,13 @@ from ralphloop.store import arming, ended, files, shelf, supervisor
 from ralphloop.store.loop import LoopFiles, run_folder
 from ralphloop.store.shelf import Shelf
 from ralphloop.store.tasks import BEGUN
-from ralphloop.tasklists.registry import NAMES
+from ralphloop.tasklists.registry import LAYOUTS, traits
 from ralphloop.views import figure
 
 # In a loop's folder of the state directory: what the next stop makes anew, and what is only for a next stop.
 AGAIN = ("cursor.json",)
-OVER = (*AGAIN, *NAMES, BEGUN, "protected", "request", "supervisor.json", "waker.lock")
+ROLES = dict.fromkeys(role for name in LAYOUTS for role in traits(name).files)
+OVER = (*AGAIN, *ROLES, BEGUN, "protected", "request", "supervisor.json", "waker.lock")
 # Of the project: what was approved, the marks of sessions, whether stops are recorded.
 ID = re.compile(r"[a-z]+-\S+-\d{8}T\d{6}Z(-\d+)?", re.ASCII)  # what a loop's folder is called
 OF_PROJECT = {"approved.json": "your approvals: you are asked again", "record": "the switch of `record on`"}

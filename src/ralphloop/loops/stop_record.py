@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from ralphloop.domain import jsontext, prompt
-from ralphloop.domain.model import LAYOUTS, THE_LIST
+from ralphloop.domain.model import THE_LIST
 from ralphloop.domain.plain import plain
 from ralphloop.errors import BusyError, UserError
 from ralphloop.hook.recording import FORMAT
@@ -22,6 +22,7 @@ from ralphloop.store import files
 from ralphloop.store import records as stored
 from ralphloop.store.records import Kept
 from ralphloop.store.shelf import Shelf
+from ralphloop.tasklists.registry import LAYOUTS
 
 WHAT = "what is recorded"  # is the person's to decide
 TAIL_SHOWN, LINE_SHOWN = 12, 300

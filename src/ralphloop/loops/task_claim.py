@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from ralphloop.domain.model import CLAIMED, CLOSED, FEATURES, OPEN, PROVEN, THE_LIST, UNVERIFIED, Task
+from ralphloop.domain.model import CLAIMED, CLOSED, OPEN, PROVEN, THE_LIST, UNVERIFIED, Task
 from ralphloop.errors import UserError
 from ralphloop.loops.book import Book, opened, tally_line
 from ralphloop.loops.place import Place, must_not_be_anothers, pick
@@ -14,6 +14,7 @@ from ralphloop.proof.checker import GREEN, Origin, Verdict, client_in, of_sessio
 from ralphloop.proof.prove import Prover
 from ralphloop.store import approvals, tasks
 from ralphloop.store.loop import LoopFiles
+from ralphloop.tasklists.registry import traits
 
 REFUSED_LINES, RED_LINES = 60, 20  # of a check's output: of a claim that fails, of a check run by hand
 BY_HAND_S = 24 * 3600.0
@@ -57,7 +58,7 @@ def _claim(book: Book, task_id: str, *, place: Place, told: Tell) -> tuple[Prove
             why = ""
         elif void and approvals.recorded(book.loop.shelf).issuperset(task.verify):
             why = f"{void}. Its check runs after that; go on with the rest"
-        elif book.loop.record.layout != FEATURES:
+        elif not traits(book.loop.record.layout).waits_for_approval:
             state, why = UNVERIFIED, "its check is not approved and was not run"
     _mark(book, task_id)
     book.ledger.claim(task_id, state)
@@ -71,7 +72,7 @@ def _mark(book: Book, task_id: str) -> None:
     at = book.place(task_id)
     record, listed = book.loop.record, book.tasks.tasks
     behind = [task.id for task in listed[:at] if not task.done]
-    if behind and record.layout != FEATURES and not os.path.exists(record.paths["tasks"]):
+    if behind and book.tasks.sequential and not os.path.exists(record.paths["tasks"]):
         raise UserError(f"without a tasks.md these tasks are done in order; {behind[0]} is next.")
     tasks.mark(record, [at], done=True)
     listed[at].done = True

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from ralphloop.domain import prompt
-from ralphloop.domain.model import FEATURES, Task
+from ralphloop.domain.model import Task
 from ralphloop.engine.words import command
 from ralphloop.errors import UserError
 from ralphloop.loops import inspection
@@ -18,7 +18,7 @@ from ralphloop.loops.result import Result
 from ralphloop.loops.spec import wording
 from ralphloop.spelling import near
 from ralphloop.store import files
-from ralphloop.tasklists.registry import own_file
+from ralphloop.tasklists.registry import own_file, traits
 from ralphloop.tasklists.source import Source
 from ralphloop.tasklists.spec_phase import free_name
 from ralphloop.views.excerpt import shown
@@ -78,8 +78,9 @@ def show_plan(place: Place, name: str | None = None) -> Result:
         "verify": list(listed.verify),
         "doubts": odd,
     }
-    inside = place.session is not None and source.layout == FEATURES
-    begin = f"/ralphloop:start {source.name}" if inside else f"ralphloop start {source.name}"
+    layout = traits(source.layout)
+    inside = place.session is not None and not layout.action
+    begin = f"{layout.typed('start') if inside else 'ralphloop start'} {source.name}"
     told = [_heading(source, len(listed.tasks), cwd=place.cwd)]
     told += [line for task in listed.tasks for line in _lines(task)]
     told += ["the list's own check, run at the end:"] if listed.verify else []

@@ -7,13 +7,14 @@ import os
 from ralphloop import config
 from ralphloop.agents.presence import agent_in
 from ralphloop.domain.limits import iteration_limit
-from ralphloop.domain.model import BUDGET, CANCELLED, COMPLETE, FEATURES, Limits
+from ralphloop.domain.model import BUDGET, CANCELLED, COMPLETE, Limits
 from ralphloop.loops import allowance
 from ralphloop.loops.person import require_person
 from ralphloop.loops.place import Place, last_over
 from ralphloop.loops.precheck import Check
-from ralphloop.store import arming, files, pins, shelf, tasks
+from ralphloop.store import files, pins, shelf, tasks
 from ralphloop.store.loop import LoopFiles
+from ralphloop.tasklists.registry import traits
 from ralphloop.tasklists.source import Source
 
 
@@ -69,7 +70,7 @@ def since_last(place: Place, source: Source, limits: dict[str, float]) -> list[C
 
 def _moved(place: Place, source: Source) -> LoopFiles | None:
     """This session's last loop over a list that is gone: it may have been this one, under another name."""
-    role = pins.role_of(source.layout)
+    role = traits(source.layout).criteria
     gone = [
         loop
         for loop in place.loops(shelf.ENDED)
@@ -86,7 +87,7 @@ def _usual(source: Source) -> Limits:
     except (ValueError, OSError):
         return Limits()
     most = iteration_limit(len(listed.tasks), [source.max_iterations, listed.max_iterations])
-    return Limits(iterations=most if source.layout == FEATURES else min(most, arming.UNPLANNED))
+    return Limits(iterations=min(most, traits(source.layout).iterations or most))
 
 
 def carry_over(loop: LoopFiles, before: LoopFiles) -> None:

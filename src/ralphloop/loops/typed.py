@@ -7,10 +7,10 @@ import shlex
 import time
 from collections.abc import Mapping
 
-from ralphloop.domain.model import PLUGINS, SPECKIT, SPECUM
 from ralphloop.errors import UserError
 from ralphloop.store import slash_command
 from ralphloop.store.slash_command import Typed
+from ralphloop.tasklists.registry import LAYOUTS, traits
 
 # of a command's action: its options, each with the number of values that follow
 Options = Mapping[str, int]
@@ -20,8 +20,10 @@ _WORD = re.compile(r"\S+")
 def taken(words: list[str], env: Mapping[str, str]) -> Typed:
     """What was typed behind the slash command whose prompt calls us with these words."""
     first, action = [*words, "", ""][:2]
-    spec = f"ralph-{first}:{action}" if first in (SPECUM, SPECKIT) else ""
-    commands = [spec] if spec else [f"{plugin}:{first}" for plugin in PLUGINS.values()]
+    if first in LAYOUTS and traits(first).phases:  # its plugin's commands are this one's actions
+        commands = [f"{traits(first).plugin}:{action}"]
+    else:
+        commands = [f"{traits(name).plugin}:{first}" for name in LAYOUTS]
     session = env.get("CLAUDE_CODE_SESSION_ID") or ""
     found = slash_command.take(env, session, commands=commands, now=time.time()) if session else None
     if found is None:

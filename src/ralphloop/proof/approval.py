@@ -7,12 +7,13 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from ralphloop.agents.presence import started_by_agent
-from ralphloop.domain.model import APPROVE, ENDED, NEEDS_APPROVAL, PAUSED
+from ralphloop.domain.model import ENDED, NEEDS_APPROVAL, PAUSED
 from ralphloop.domain.prompt import count
 from ralphloop.domain.proof import shown
 from ralphloop.store import approvals, arming, pins, shelf, tasks
 from ralphloop.store.loop import LoopFiles
 from ralphloop.store.shelf import Shelf
+from ralphloop.tasklists.registry import traits
 
 DIGEST_LENGTH = 12
 
@@ -97,4 +98,5 @@ def _approve(one: Waiting) -> None:
 
 def _offer(one: Waiting) -> str:
     what = shown(one.commands, "ralphloop")
-    return f"{one.name} waits for: {what}. `{APPROVE[one.layout]} {digest(one.commands)}` allows that."
+    typed = traits(one.layout).typed("approve")
+    return f"{one.name} waits for: {what}. `{typed} {digest(one.commands)}` allows that."

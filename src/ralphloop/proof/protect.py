@@ -13,6 +13,7 @@ from ralphloop.proof.tree import digest_of
 from ralphloop.store import files, pins, repair
 from ralphloop.store.loop import LoopFiles
 from ralphloop.tasklists.registry import layout as layout_of
+from ralphloop.tasklists.registry import traits
 
 FILES_MAX = 20_000
 NEVER = (".git", os.path.join(".ralph", "run"))
@@ -215,7 +216,7 @@ def _content(digest: str) -> str:
 
 def patterns_of(loop: LoopFiles) -> list[str]:
     """The `protect` globs of a loop's list as it was pinned."""
-    return patterns_in(loop.record.layout, {pins.role_of(loop.record.layout): pins.pinned(loop)})
+    return patterns_in(loop.record.layout, {traits(loop.record.layout).criteria: pins.pinned(loop)})
 
 
 def patterns_in(layout: str, texts: Mapping[str, str | None]) -> list[str]:

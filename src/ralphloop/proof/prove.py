@@ -8,7 +8,6 @@ from ralphloop.domain.ledger import Ledger
 from ralphloop.domain.model import (
     CLAIMED,
     CLAIMS,
-    FEATURES,
     FINAL_RUN,
     PROVEN,
     SET_ASIDE,
@@ -25,6 +24,7 @@ from ralphloop.proof import approval, check_record, protect, tree
 from ralphloop.proof.checker import GREEN, RED, UNFINISHED, WAITS, Checker, Due, Origin, Verdict, due
 from ralphloop.store import approvals, tasks
 from ralphloop.store.loop import LoopFiles
+from ralphloop.tasklists.registry import traits
 
 CLAIMS_MAX = 50  # claims judged in one stop
 TOUCHED_SHOWN = 8
@@ -57,6 +57,10 @@ class Prover:
         self._is_planned = False
         self._states: dict[str, str] = {}  # of the tasks, when it was planned
         self._tree_after = ""
+
+    @property
+    def _waits_for_approval(self) -> bool:
+        return traits(self._loop.record.layout).waits_for_approval
 
     @property
     def _is_final(self) -> bool:
@@ -136,7 +140,7 @@ class Prover:
         pinned = [task for task in held if not ledger.tasks.get(task.id, {}).get("added")]
         results.void = approvals.why_void(self._loop.shelf) if wanted else ""
         results.blocked = bool(results.void and held and wanted & approvals.recorded(self._loop.shelf))
-        if self._loop.record.layout == FEATURES:
+        if self._waits_for_approval:
             # An earlier version began loops without asking for the list's own: there it waits until the end.
             of_list = bool(wanted & set(listed.verify))
             results.blocked = bool(pinned) or (of_list and self._loop.record.unapproved)
@@ -235,7 +239,7 @@ class Prover:
     @property
     def _goes_on_unverified(self) -> bool:
         """Whether a claim holds without its check, which nobody approved; one that was approved waits."""
-        return self._loop.record.layout != FEATURES and not (self.results.blocked or self._is_final)
+        return not (self._waits_for_approval or self.results.blocked or self._is_final)
 
     def _refusal(self, task: str, verdict: Verdict, *, left_out: bool = False) -> Refusal:
         facts = {"task": task, "command": verdict.command, "evidence": verdict.evidence}

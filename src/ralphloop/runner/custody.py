@@ -16,7 +16,6 @@ from ralphloop.domain.model import (
     ENDED,
     FINAL,
     INTERRUPTED,
-    LAYOUTS,
     PAUSED,
     RATE_LIMITED,
     Limits,
@@ -36,6 +35,7 @@ from ralphloop.runner.session_terms import Terms
 from ralphloop.store import arming, files, tasks
 from ralphloop.store.loop import PAUSE, LoopFiles, iso, obey
 from ralphloop.store.tasks import Reading, is_written
+from ralphloop.tasklists.registry import LAYOUTS
 
 LOCK_S = 60.0  # a stop holds the lock for moments, and nobody waits for us
 SKIP_S = 3.0  # but who skips a task waits

@@ -12,7 +12,7 @@ from ralphloop.domain.model import ARMED, FINAL, OPEN, PAUSED, RUNNING, SET_ASID
 from ralphloop.store import approvals, pins, shelf, tasks
 from ralphloop.store.loop import LoopFiles, iso, new_id, run_folder
 from ralphloop.store.shelf import Record
-from ralphloop.tasklists.registry import own_file
+from ralphloop.tasklists.registry import own_file, traits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,9 +22,6 @@ if TYPE_CHECKING:
     from ralphloop.domain.supervision import Supervision
     from ralphloop.store.shelf import Shelf
     from ralphloop.tasklists.source import Source
-
-# Iterations for a spec whose tasks are still to be written: the default of its own state file.
-UNPLANNED = 100
 
 
 def under_way(here: Shelf, *, naming: str = "") -> Iterator[Record]:
@@ -127,7 +124,7 @@ def _record(
 ) -> Record:
     explicit = [max_iterations, source.max_iterations, parsed.max_iterations if parsed else None]
     if parsed is not None and parsed.phase != "execution" and not any(explicit):
-        explicit.append(UNPLANNED)
+        explicit.append(traits(source.layout).iterations)
 
     def is_taken(loop_id: str) -> bool:
         records = [os.path.join(here.folder, kind, loop_id + ".json") for kind in (shelf.ARMED, shelf.ENDED)]

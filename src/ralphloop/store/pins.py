@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from ralphloop import system as os
-from ralphloop.domain.model import FEATURES, SPECUM
 from ralphloop.store import files, repair
 from ralphloop.tasklists.registry import layout as layout_of
+from ralphloop.tasklists.registry import traits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Mapping, Optional
+    from typing import Optional
 
     from ralphloop.domain.ledger import Ledger
     from ralphloop.domain.model import TaskList
     from ralphloop.store.loop import LoopFiles
-
-    Texts = Mapping[str, Optional[str]]
+    from ralphloop.tasklists.source import Layout, Texts
 
 SHOWN = 8
 
@@ -32,13 +31,9 @@ class Guarded:
         self.notes: list[str] = []
 
 
-def role_of(layout: str) -> str:
-    return "list" if layout == FEATURES else "tasks"
-
-
 def pin(loop: LoopFiles, texts: Texts) -> None:
     """From now on these criteria hold."""
-    text = texts.get(role_of(loop.record.layout))
+    text = texts.get(traits(loop.record.layout).criteria)
     if text is not None and loop.writes:
         files.make_folder(loop.kept)
         files.write_text(_place(loop), text, durable=True)
@@ -50,7 +45,7 @@ def pinned(loop: LoopFiles) -> Optional[str]:
 
 def weakened(layout: str, original: str, texts: Texts) -> bool:
     """Whether criteria were changed or removed; tasks may have been added."""
-    return bool(layout_of(layout).restore(texts, {role_of(layout): original}).faults)
+    return bool(layout_of(layout).restore(texts, {traits(layout).criteria: original}).faults)
 
 
 def has_edits(loop: LoopFiles) -> bool:
@@ -67,7 +62,7 @@ def has_edits(loop: LoopFiles) -> bool:
 
 def differs(layout: str, original: str, texts: Texts) -> bool:
     """Whether a list has other criteria than the pinned ones, or more tasks."""
-    found = layout_of(layout).restore(texts, {role_of(layout): original})
+    found = layout_of(layout).restore(texts, {traits(layout).criteria: original})
     return bool(found.texts or found.added)
 
 
@@ -77,7 +72,7 @@ def _place(loop: LoopFiles) -> str:
 
 def guard(loop: LoopFiles, tasks: TaskList, texts: Texts, ledger: Ledger) -> Guarded:
     """Put back what was changed or removed, mark what was added; a list without pins gets them now."""
-    role = role_of(loop.record.layout)
+    role = traits(loop.record.layout).criteria
     guarded = Guarded(tasks, texts)
     original = pinned(loop)
     if original is None:
@@ -97,8 +92,8 @@ def guard(loop: LoopFiles, tasks: TaskList, texts: Texts, ledger: Ledger) -> Gua
         guarded.texts.update(restored.texts)
         guarded.tasks = layout.parse(guarded.texts)
         _tell_restored(guarded, restored.faults)
-    if loop.record.layout != FEATURES and restored.added:
-        _hold_additions(guarded, original, ledger)
+    if restored.added:
+        _hold_additions(guarded, layout, original, ledger)
     if guarded.texts[role] != texts.get(role):
         _write(loop, role, guarded)
     return guarded
@@ -113,29 +108,20 @@ def _tell_restored(guarded: Guarded, faults: list[tuple[str, str]]) -> None:
     )
 
 
-def _hold_additions(guarded: Guarded, original: str, ledger: Ledger) -> None:
-    """Take out the fix tasks and splits that go beyond the plugin's own limits."""
-    from ralphloop.domain import additions
-    from ralphloop.tasklists import boxes, spec_state
-
-    layout = layout_of(SPECUM)
-    first = layout.parse({"state": None, "tasks": original})
+def _hold_additions(guarded: Guarded, layout: Layout, original: str, ledger: Ledger) -> None:
+    """Take out the added tasks that are too many; the ledger learns which task was split how often."""
     known = {name for name, facts in ledger.tasks.items() if facts.get("added")}
     modified = {name: int(facts["modified"]) for name, facts in ledger.tasks.items()
                 if facts.get("modified", "").isdigit()}  # fmt: skip
-    limits = spec_state.addition_limits(guarded.texts.get("state") or "")
-    found = additions.excess(first, guarded.tasks, known=known, modified=modified, limits=limits)
-    if found:
-        text = guarded.texts["tasks"] or ""
-        for place, _ in sorted(found, reverse=True):
-            text = boxes.remove(text, place)
-        guarded.texts["tasks"] = text
+    held = layout.hold_additions(guarded.texts, original, known=known, modified=modified)
+    if held.texts:
+        guarded.texts.update(held.texts)
         guarded.tasks = layout.parse(guarded.texts)
         left = {task.id or task.title for task in guarded.tasks.tasks}
         guarded.added = [name for name in guarded.added if name in left]
-        why = "; ".join(told for _, told in found[:SHOWN])
+        why = "; ".join(held.excess[:SHOWN])
         guarded.notes.append("Too many added tasks, taken out again (see rejected/): %s." % why)
-    for name in additions.modified_now(first, guarded.tasks, known=known):
+    for name in held.modified:
         ledger.note(name, modified=str(modified.get(name, 0) + 1))
 
 

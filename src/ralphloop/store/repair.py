@@ -6,7 +6,7 @@ import time
 
 from ralphloop import system as os
 from ralphloop.store import files
-from ralphloop.tasklists.registry import TRUTH, own_file
+from ralphloop.tasklists.registry import own_file, traits
 
 EXDEV = 18
 NAME_MAX = 100  # of the name under which a rejected file is kept
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def restore(loop: LoopFiles) -> str:
     """Put the last good copy back; the bad file stays beside the loop. The path that was restored."""
-    role, path = TRUTH[loop.record.layout][0], own_file(loop.record)
+    role, path = traits(loop.record.layout).own, own_file(loop.record)
     good = files.read_text(os.path.join(loop.kept, role))
     if good is None:
         raise FileNotFoundError(role)

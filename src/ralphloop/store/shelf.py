@@ -14,7 +14,7 @@ from ralphloop.domain.model import Limits
 from ralphloop.domain.supervision import Supervision
 from ralphloop.store import files
 from ralphloop.store.lock import Lock
-from ralphloop.tasklists.registry import NAMES, TRUTH
+from ralphloop.tasklists.registry import LAYOUTS, traits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -87,11 +87,12 @@ class Record:
     def from_json(cls, data: dict[str, Any]) -> Record:
         texts = ("id", "layout", "name", "root", "armed_at")
         paths, session = data.get("paths"), data.get("session")
-        good = all(isinstance(data.get(key), str) for key in texts) and data["layout"] in TRUTH
+        good = all(isinstance(data.get(key), str) for key in texts) and data["layout"] in LAYOUTS
         if not good or not isinstance(paths, dict) or not isinstance(session, (str, type(None))):
             raise ValueError("not an arming record")
-        missing = [role for role in TRUTH[data["layout"]] if role not in paths]
-        if missing or not _is_name(data["id"]) or not all(map(_is_place, paths, paths.values())):
+        layout = traits(data["layout"])
+        missing = [role for role in layout.truth if role not in paths]
+        if missing or not _is_name(data["id"]) or not _are_places(paths, layout.files):
             raise ValueError("not an arming record")
         return cls(
             data["id"],
@@ -114,11 +115,14 @@ def _is_name(text: str) -> bool:
     return files.is_path(text) and text not in ("", ".", "..") and os.path.basename(text) == text
 
 
-def _is_place(role: str, path: object) -> bool:
-    """Whether the path can be that of such a file: a record is read again before it is obeyed."""
-    if not isinstance(path, str) or not files.is_path(path) or not os.path.isabs(path):
-        return False
-    return os.path.basename(path) in NAMES.get(role, ())
+def _are_places(paths: dict[str, object], names: Mapping[str, str]) -> bool:
+    """Whether these can be paths of files so called: a record is read again before it is obeyed."""
+    for role, path in paths.items():
+        if not isinstance(path, str) or not files.is_path(path) or not os.path.isabs(path):
+            return False
+        if os.path.basename(path) != names.get(role):
+            return False
+    return True
 
 
 class Shelf:

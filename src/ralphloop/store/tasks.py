@@ -5,11 +5,11 @@ from __future__ import annotations
 import time
 
 from ralphloop import system as os
-from ralphloop.domain.model import EXECUTION, PHASES, SET_BACK
+from ralphloop.domain.model import EXECUTION, SET_BACK
 from ralphloop.domain.model import GONE as GONE
 from ralphloop.store import files
-from ralphloop.tasklists.registry import TRUTH, own_file
 from ralphloop.tasklists.registry import layout as layout_of
+from ralphloop.tasklists.registry import own_file, traits
 from ralphloop.tasklists.source import Tally
 
 TYPE_CHECKING = False
@@ -57,7 +57,7 @@ def parse_source(source: Source | Record) -> TaskList:
 
 def read_source(source: Source | Record) -> tuple[TaskList, dict[str, Optional[str]]]:
     """The same with the texts that they stand in."""
-    truth = TRUTH[source.layout]
+    truth = traits(source.layout).truth
     _must_stay_inside(source, truth)
     texts = read_texts(source.paths, (*truth, "progress"))
     if texts[truth[0]] is None:
@@ -80,7 +80,7 @@ def look(loop: LoopFiles) -> tuple[TaskList, Ledger, Worklist]:
 def read_work(loop: LoopFiles, state: LoopState, *, now: float) -> Reading:
     """Look at the task files; the ledger learns what was claimed or reopened since."""
     record = loop.record
-    truth = TRUTH[record.layout]
+    truth = traits(record.layout).truth
     reading = Reading()
     marks = [files.signature(record.paths[role]) for role in truth]
     reading.files = marks[-1]
@@ -129,7 +129,7 @@ def _take_in(
 
 def with_pins(loop: LoopFiles, ledger: Ledger) -> tuple[TaskList, list[str]]:
     """The list with its pinned criteria in place, and what that took; for a command that judges a claim."""
-    texts = read_texts(loop.record.paths, TRUTH[loop.record.layout])
+    texts = read_texts(loop.record.paths, traits(loop.record.layout).truth)
     if all(text is None for text in texts.values()):
         raise ValueError("%s does not exist" % own_file(loop.record))
     tasks = layout_of(loop.record.layout).parse(texts)
@@ -161,7 +161,8 @@ def _parse_patiently(
 ) -> Optional[tuple[TaskList, dict[str, Optional[str]]]]:
     """Parse, and try again while a fresh file may be in the middle of a write."""
     record = loop.record
-    layout, truth, own = layout_of(record.layout), TRUTH[record.layout], own_file(record)
+    layout, own = layout_of(record.layout), own_file(record)
+    truth = layout.TRAITS.truth
     deadline = time.monotonic() + PATIENCE_S
     while True:
         is_last = time.monotonic() >= deadline  # before it is read: a machine that stalls takes no try away
@@ -219,8 +220,9 @@ def keep_begun(loop: LoopFiles, text: Optional[str]) -> None:
 
 def _has_begun(loop: LoopFiles) -> bool:
     """Whether the loop was in execution already; its last good copy says so from now on."""
-    role = TRUTH[loop.record.layout][0]
-    layout, place = layout_of(loop.record.layout), os.path.join(loop.kept, role)
+    layout = layout_of(loop.record.layout)
+    role = layout.TRAITS.own
+    place = os.path.join(loop.kept, role)
     for path in (place, os.path.join(loop.kept, BEGUN)):
         text = files.read_quietly(path)
         try:
@@ -235,14 +237,14 @@ def _has_begun(loop: LoopFiles) -> bool:
 
 
 def has_copy(loop: LoopFiles) -> bool:
-    return os.path.exists(os.path.join(loop.kept, TRUTH[loop.record.layout][0]))
+    return os.path.exists(os.path.join(loop.kept, traits(loop.record.layout).own))
 
 
 def is_written(record: Record, work: Worklist) -> bool:
     """Whether the document of the phase before execution exists; of the tasks, whether there are any."""
     if work.phase == EXECUTION:
         return False
-    document = PHASES[record.layout].get(work.phase, "")
+    document = traits(record.layout).phases.get(work.phase, "")
     if document == "tasks.md":
         return work.total > 0
     return bool(document) and os.path.isfile(os.path.join(os.path.dirname(own_file(record)), document))
@@ -250,7 +252,7 @@ def is_written(record: Record, work: Worklist) -> bool:
 
 def mark(record: Record, places: Iterable[int], *, done: bool) -> bool:
     """Close or reopen tasks in their own file; False if they were so already."""
-    texts = read_texts(record.paths, TRUTH[record.layout])
+    texts = read_texts(record.paths, traits(record.layout).truth)
     try:
         changed = layout_of(record.layout).mark(texts, *places, done=done)
         _must_stay_inside(record, tuple(changed))
@@ -263,7 +265,7 @@ def mark(record: Record, places: Iterable[int], *, done: bool) -> bool:
 
 def show(record: Record, state: LoopState, work: Worklist, *, status: str) -> None:
     """Show the run's figures in the files where people and plugins look for them."""
-    role = "progress" if "progress" in record.paths else TRUTH[record.layout][0]
+    role = "progress" if "progress" in record.paths else traits(record.layout).own
     if files.leads_out(record.paths[role], record.root):
         return
     tally = Tally(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ralphloop.tasklists import boxes, markdown, pins
-from ralphloop.tasklists.source import Restored
+from ralphloop.tasklists.pins import Restored
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

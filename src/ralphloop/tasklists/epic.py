@@ -7,16 +7,9 @@ from ralphloop.domain import jsontext
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Optional
+    from typing import Optional
 
     from ralphloop.tasklists.registry import Listed
-
-
-def safe_name(value: Any) -> str:
-    """The value if it can be nothing but one folder's name, else an empty text."""
-    if not isinstance(value, str) or not value or value[0] in ".-":
-        return ""
-    return value if all(char.isalnum() or char in "-_." for char in value) else ""
 
 
 def epic_path(listed: Listed, epic: str) -> str:

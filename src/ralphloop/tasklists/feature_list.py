@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from ralphloop.domain import jsontext
 from ralphloop.domain.model import Task, TaskList
-from ralphloop.tasklists import progress
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,11 +20,8 @@ def parse(texts: Texts) -> TaskList:
     if text is None:
         raise ValueError("There is no feature_list.json.")
     shared, features = read(text)
-    notes = texts.get("progress") or ""
     return TaskList(
         read_tasks(features, shared),
-        iteration=progress.number(notes, progress.ITERATION) or 0,
-        max_iterations=progress.number(notes, progress.MAX_ITERATIONS),
         verify=as_commands(shared.get("verify")),
         timeout_s=as_seconds(shared.get("timeout_s")),
     )

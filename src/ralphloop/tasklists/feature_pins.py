@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ralphloop.domain import jsontext
 from ralphloop.tasklists import feature_list, pins
-from ralphloop.tasklists.source import Restored
+from ralphloop.tasklists.pins import Restored
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""What the pins of every layout share: which task is which, and many edits of one text."""
+"""What the pins of every layout share: their results, which task is which, and many edits of one text."""
 
 from __future__ import annotations
 
@@ -6,9 +6,50 @@ from ralphloop.domain.additions import names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Optional
+
     from ralphloop.domain.model import Task
 
     Edit = tuple[int, int, str]
+
+
+class Restored:
+    """What it takes to bring a list back to its pinned criteria."""
+
+    __slots__ = ("added", "faults", "texts")
+
+    def __init__(
+        self,
+        texts: Optional[dict[str, str]] = None,
+        *,
+        faults: Optional[list[tuple[str, str]]] = None,
+        added: Optional[list[str]] = None,
+    ) -> None:
+        # only the roles that change
+        self.texts = texts or {}
+        # (task, what): its id or title, empty for the list itself, and the field, "removed" or "structure"
+        self.faults = faults or []
+        # the tasks that the pinned list does not have, by the names of `domain.additions.names`
+        self.added = added or []
+
+
+class Held:
+    """What it takes to keep the added tasks of a list within its limits."""
+
+    __slots__ = ("excess", "modified", "texts")
+
+    def __init__(
+        self,
+        texts: Optional[dict[str, str]] = None,
+        *,
+        excess: Optional[list[str]] = None,
+        modified: Optional[list[str]] = None,
+    ) -> None:
+        # only the roles that change
+        self.texts = texts or {}
+        # what was taken out and why; the tasks that were split since
+        self.excess = excess or []
+        self.modified = modified or []
 
 
 def keys(tasks: list[Task]) -> list[tuple[str, str]]:

@@ -1,14 +1,16 @@
-"""The layouts by name, each imported when it is asked for, and the files that decide for each."""
+"""The layouts by name, each imported when it is asked for."""
 
 from __future__ import annotations
 
-from ralphloop.domain.model import FEATURES, SPECKIT, SPECUM
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Protocol
+    from typing import Any, Protocol
 
+    from ralphloop.domain.layout import Traits
+    from ralphloop.tasklists import features, speckit, specum
     from ralphloop.tasklists.source import Layout
+
+    OFFERED: tuple[Layout, ...] = (features, specum, speckit)  # for the type checker, which looks at each
 
     class Listed(Protocol):
         """What has the files of a task list: a source, or the record of a loop over one."""
@@ -17,35 +19,25 @@ if TYPE_CHECKING:
         paths: dict[str, str]
 
 
-# The roles whose content decides. The first one is the loop's own file: without it, no loop.
-TRUTH = {FEATURES: ("list",), SPECUM: ("state", "tasks"), SPECKIT: ("state", "tasks")}
+# Each is a module here. The first is the usual one: what `new` makes, `demo` shows and `doctor` tries first.
+LAYOUTS = ("features", "specum", "speckit")
 
-
-# The only names that files of these roles can have.
-NAMES = {
-    "list": ("feature_list.json",),
-    "progress": ("progress.txt",),
-    "prompt": ("RALPH_PROMPT.md",),
-    "state": (".ralph-state.json", ".speckit-state.json"),
-    "tasks": ("tasks.md",),
-}
-
-
-def own_file(listed: Listed) -> str:
-    return listed.paths[TRUTH[listed.layout][0]]
+_known: dict[str, Layout] = {}
 
 
 def layout(name: str) -> Layout:
-    if name == FEATURES:
-        from ralphloop.tasklists import features
+    if name not in _known:
+        if name not in LAYOUTS:
+            raise ValueError("no such layout: " + name)
+        module: Any = __import__("ralphloop.tasklists." + name, None, None, ["TRAITS"])
+        _known[name] = module
+    return _known[name]
 
-        return features
-    if name == SPECUM:
-        from ralphloop.tasklists import specum
 
-        return specum
-    if name == SPECKIT:
-        from ralphloop.tasklists import speckit
+def traits(name: str) -> Traits:
+    return layout(name).TRAITS
 
-        return speckit
-    raise ValueError("no such layout: " + name)
+
+def own_file(listed: Listed) -> str:
+    """The file without which there is no loop."""
+    return listed.paths[traits(listed.layout).own]

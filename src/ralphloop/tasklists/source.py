@@ -6,7 +6,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Callable, Mapping, Optional, Protocol
 
+    from ralphloop.domain.layout import Traits
     from ralphloop.domain.model import TaskList
+    from ralphloop.tasklists.pins import Held, Restored
 
     Texts = Mapping[str, Optional[str]]
 
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
         """One kind of task list; its functions take and return texts, never paths they open."""
 
         NAME: str
+        TRAITS: Traits
 
         def locate(
             self,
@@ -25,17 +28,29 @@ if TYPE_CHECKING:
         ) -> list[Source]:
             """The task lists that the files below `root` point at."""
 
+        def places(self, root: str, settings: dict[str, list[str]]) -> list[tuple[str, str]]:
+            """Each folder of lists that a pointer may lead into, with that pointer."""
+
         def parse(self, texts: Texts) -> TaskList:
             """The tasks in those texts, by role; ValueError if one of them is corrupt."""
 
         def mark(self, texts: Texts, *places: int, done: bool) -> dict[str, str]:
             """The texts that change when the tasks at these places (from 0) are closed or reopened."""
 
+        def is_work(self, written: str, *, by_shell: bool) -> bool:
+            """Whether this, written into the loop's own file, is work on its tasks, and not its planning."""
+
         def record(self, texts: Texts, tally: Tally) -> dict[str, str]:
             """The texts that change when the counters of a run are written for people and plugins."""
 
         def restore(self, texts: Texts, pinned: Texts) -> Restored:
             """The texts with the pinned criteria put back where they were changed or removed."""
+
+        def hold_additions(
+            self, texts: Texts, pinned: str, *, known: set[str], modified: dict[str, int]
+        ) -> Held:
+            """The texts without the added tasks that are too many, where the layout limits that. `known` were
+            added before; `modified` says how often a task was split."""
 
         def protect(self, texts: Texts) -> list[str]:
             """The globs of the files that no claim may touch; ValueError if the list is corrupt."""
@@ -88,23 +103,3 @@ class Tally:
         self.attempt = attempt
         # the ids of the fix tasks of each task that has some
         self.fixes = fixes or {}
-
-
-class Restored:
-    """What it takes to bring a list back to its pinned criteria."""
-
-    __slots__ = ("added", "faults", "texts")
-
-    def __init__(
-        self,
-        texts: Optional[dict[str, str]] = None,
-        *,
-        faults: Optional[list[tuple[str, str]]] = None,
-        added: Optional[list[str]] = None,
-    ) -> None:
-        # only the roles that change
-        self.texts = texts or {}
-        # (task, what): its id or title, empty for the list itself, and the field, "removed" or "structure"
-        self.faults = faults or []
-        # the tasks that the pinned list does not have, by the names of `domain.additions.names`
-        self.added = added or []

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from ralphloop.domain import jsontext
 from ralphloop.domain.model import EXECUTION as EXECUTION
-from ralphloop.domain.model import PHASES, SPECKIT, SPECUM
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Container, Iterable, Mapping, Optional
 
-SPECUM_PHASES = (*PHASES[SPECUM], EXECUTION)
-SPECKIT_PHASES = (*PHASES[SPECKIT], EXECUTION)
 SCHEMA_VERSION = 1
 
 NAME_MAX = 64

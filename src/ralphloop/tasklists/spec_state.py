@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from ralphloop import system as os
 from ralphloop.domain import jsontext
+from ralphloop.domain.layout import Traits
 from ralphloop.domain.model import Task, TaskList
 from ralphloop.tasklists import boxes, frontmatter
 from ralphloop.tasklists.source import Source
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Optional
+    from typing import Any, Mapping, Optional
 
     from ralphloop.domain.additions import AdditionLimits
-    from ralphloop.tasklists.source import Restored, Tally, Texts
+    from ralphloop.tasklists.pins import Held, Restored
+    from ralphloop.tasklists.source import Tally, Texts
 
 _MOST_PLACEHOLDERS = 10_000
 ADDITION_LIMITS = {
@@ -22,6 +24,29 @@ ADDITION_LIMITS = {
     "modifications": "maxModificationsPerTask",
     "modification_depth": "maxModificationDepth",
 }
+
+
+def traits(name: str, *, kind: str, state: str, phases: Mapping[str, str], at_limit: str) -> Traits:
+    """What the plugins of specs have in common, with what each has of its own."""
+    plugin = "ralph-" + name
+    return Traits(
+        plugin=plugin,
+        action="implement",
+        voice=plugin.capitalize(),
+        kind=kind,
+        files={"state": state, "tasks": "tasks.md"},
+        truth=("state", "tasks"),
+        phases=phases,
+        settings=os.path.join(".claude", plugin + ".local.md"),
+        chosen_by="",
+        iterations=100,  # the default of the state file itself
+        closing="its box checked",
+        delegates=True,
+        waits_for_approval=False,
+        rests_empty=True,
+        tells_completion=False,
+        at_limit=at_limit,
+    )
 
 
 def resolve(root: str, pointer: str, *, specs_dir: str) -> Optional[str]:
@@ -42,13 +67,20 @@ def inside(root: str, path: str) -> Optional[str]:
     return path if is_below and "\0" not in path else None
 
 
-def source(name: str, root: str, *, folder: str, state: str, settings: dict[str, list[str]]) -> Source:
+def safe_name(value: Any) -> str:
+    """The value if it can be nothing but one folder's name, else an empty text."""
+    if not isinstance(value, str) or not value or value[0] in ".-":
+        return ""
+    return value if all(char.isalnum() or char in "-_." for char in value) else ""
+
+
+def source(name: str, traits: Traits, *, root: str, folder: str, settings: dict[str, list[str]]) -> Source:
     """The list of the spec in this folder, on if the plugin's settings do not turn it off."""
     return Source(
         name,
         os.path.basename(folder),
         root=root,
-        paths={"state": os.path.join(folder, state), "tasks": os.path.join(folder, "tasks.md")},
+        paths={role: os.path.join(folder, file) for role, file in traits.files.items()},
         enabled=not frontmatter.is_off(settings, "enabled"),
     )
 
@@ -125,6 +157,11 @@ def _mark(texts: Texts, place: int, *, done: bool) -> dict[str, str]:
     return {"state": write_fields(text, {"taskIndex": index})}
 
 
+def is_work(written: str, *, by_shell: bool) -> bool:
+    """Whoever writes the state works on the spec."""
+    return True
+
+
 def record(texts: Texts, tally: Tally) -> dict[str, str]:
     text = texts.get("state")
     if text is None:
@@ -170,6 +207,20 @@ def restore(texts: Texts, pinned: Texts) -> Restored:
     from ralphloop.tasklists import box_pins
 
     return box_pins.restore(texts, pinned)
+
+
+def hold_additions(texts: Texts, pinned: str, *, known: set[str], modified: dict[str, int]) -> Held:
+    """Without the fix tasks and splits that go beyond the plugin's own limits."""
+    from ralphloop.domain import additions
+    from ralphloop.tasklists.pins import Held
+
+    text, limits = texts.get("tasks") or "", addition_limits(texts.get("state"))
+    first, now = TaskList(boxes.parse(pinned)), TaskList(boxes.parse(text))
+    found = additions.excess(first, now, known=known, modified=modified, limits=limits)
+    for place, _ in sorted(found, reverse=True):
+        text = boxes.remove(text, place)
+    split = additions.modified_now(first, TaskList(boxes.parse(text)), known=known)
+    return Held({"tasks": text} if found else {}, excess=[told for _, told in found], modified=split)
 
 
 def protect(texts: Texts) -> list[str]:

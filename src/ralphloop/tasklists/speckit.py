@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ralphloop import system as os
-from ralphloop.domain.model import SPECKIT
+from ralphloop.domain.layout import LOG
 from ralphloop.tasklists import frontmatter, spec_state
 
 TYPE_CHECKING = False
@@ -12,13 +12,20 @@ if TYPE_CHECKING:
 
     from ralphloop.tasklists.source import Source
 
-NAME = SPECKIT
-STATE = ".speckit-state.json"
-SETTINGS = os.path.join(".claude", "ralph-speckit.local.md")
+NAME = "speckit"
+TRAITS = spec_state.traits(
+    NAME,
+    kind="feature",
+    state=".speckit-state.json",
+    phases={"specify": "spec.md", "plan": "plan.md", "tasks": "tasks.md"},
+    at_limit=LOG,
+)
 parse = spec_state.parse
 mark = spec_state.mark
+is_work = spec_state.is_work
 record = spec_state.record
 restore = spec_state.restore
+hold_additions = spec_state.hold_additions
 protect = spec_state.protect
 
 
@@ -34,7 +41,7 @@ def locate(
     folder = spec_state.resolve(root, text, specs_dir=specs_dir) if text else None
     if folder is None:
         return []
-    return [source(root, folder, frontmatter.parse(read(os.path.join(root, SETTINGS)) or ""))]
+    return [source(root, folder, frontmatter.parse(read(os.path.join(root, TRAITS.settings)) or ""))]
 
 
 def places(root: str, settings: dict[str, list[str]]) -> list[tuple[str, str]]:
@@ -44,4 +51,4 @@ def places(root: str, settings: dict[str, list[str]]) -> list[tuple[str, str]]:
 
 
 def source(root: str, folder: str, settings: dict[str, list[str]]) -> Source:
-    return spec_state.source(NAME, root, folder=folder, state=STATE, settings=settings)
+    return spec_state.source(NAME, TRAITS, root=root, folder=folder, settings=settings)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from ralphloop import system as os
-from ralphloop.domain.model import SPECUM, TaskList
+from ralphloop.domain.layout import RECOVER
+from ralphloop.domain.model import TaskList
 from ralphloop.tasklists import frontmatter, spec_state
-from ralphloop.tasklists.epic import safe_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,12 +13,24 @@ if TYPE_CHECKING:
 
     from ralphloop.tasklists.source import Source, Texts
 
-NAME = SPECUM
-STATE = ".ralph-state.json"
-SETTINGS = os.path.join(".claude", "ralph-specum.local.md")
+NAME = "specum"
+TRAITS = spec_state.traits(
+    NAME,
+    kind="spec",
+    state=".ralph-state.json",
+    phases={
+        "research": "research.md",
+        "requirements": "requirements.md",
+        "design": "design.md",
+        "tasks": "tasks.md",
+    },
+    at_limit=RECOVER,
+)
 mark = spec_state.mark
+is_work = spec_state.is_work
 record = spec_state.record
 restore = spec_state.restore
+hold_additions = spec_state.hold_additions
 protect = spec_state.protect
 
 
@@ -29,7 +41,7 @@ def locate(
     read: Callable[[str], Optional[str]],
     names: Callable[[str], list[str]],
 ) -> list[Source]:
-    settings = frontmatter.parse(read(os.path.join(root, SETTINGS)) or "")
+    settings = frontmatter.parse(read(os.path.join(root, TRAITS.settings)) or "")
     for specs_dir, pointer in places(root, settings):
         text = read(pointer)
         if text is None or not text.strip():
@@ -46,7 +58,7 @@ def places(root: str, settings: dict[str, list[str]]) -> list[tuple[str, str]]:
 
 
 def source(root: str, folder: str, settings: dict[str, list[str]]) -> Source:
-    found = spec_state.source(NAME, root, folder=folder, state=STATE, settings=settings)
+    found = spec_state.source(NAME, TRAITS, root=root, folder=folder, settings=settings)
     found.max_iterations = frontmatter.count(settings, "default_max_iterations")
     return found
 
@@ -55,5 +67,5 @@ def parse(texts: Texts) -> TaskList:
     state = spec_state.read_state(texts)
     found = spec_state.task_list(state, texts)
     found.quick = state.get("quickMode") is True
-    found.epic = safe_name(state.get("epicName"))
+    found.epic = spec_state.safe_name(state.get("epicName"))
     return found

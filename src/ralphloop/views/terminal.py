@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from ralphloop.domain.ledger import not_committed
 from ralphloop.domain.limits import duration
 from ralphloop.domain.model import (
-    APPROVE,
     ARMED,
     ASKED,
     AWAITING_APPROVAL,
@@ -20,7 +19,6 @@ from ralphloop.domain.model import (
     DENIED,
     ENDED,
     FAILED,
-    FEATURES,
     FINAL,
     LIMIT,
     LOGIN,
@@ -34,6 +32,7 @@ from ralphloop.domain.model import (
 )
 from ralphloop.domain.plain import plain
 from ralphloop.domain.prompt import answering, turns
+from ralphloop.tasklists.registry import traits
 from ralphloop.views import figure
 from ralphloop.views.clock import local
 from ralphloop.views.fold import COLUMNS, ROWS, cut, padded, width_of
@@ -72,7 +71,7 @@ def block(view: LoopView, *, now: float, width: int = COLUMNS) -> list[str]:
         lines.append("  now: " + _short(view.retrying, most))
     lines += ["  asks: " + _short(f"{task.id}: {task.question}", most) for task in _asking(view)]
     held = [task.id for task in view.tasks if task.held]
-    if held and view.layout == FEATURES:
+    if held and traits(view.layout).waits_for_approval:
         lines.append("  claimed, waits for your approval: " + _short(", ".join(held), most))
     lines += ["  " + _short(text, most) for text in _used(view)]
     if view.edited and view.tasks:
@@ -156,7 +155,7 @@ def how_to_go_on(view: LoopView, *, now: float) -> str:
         how = f"; then `ralphloop {'run' if view.supervised else 'resume'} {name}`"
         return f"{view.void}{'' if view.live else how}."
     if _waits_for_approval(view):
-        typed = f"`{APPROVE[view.layout]} {view.digest}`"
+        typed = f"`{traits(view.layout).typed('approve')} {view.digest}`"
         return f"type {typed} in its session, or run `ralphloop approve {name}` in a terminal of your own."
     if view.outcome == COMPLETE and view.uncommitted:
         return f"{view.commit_fault.rstrip('.')}; then `ralphloop run {name}` commits it."
@@ -183,8 +182,8 @@ def silence(view: LoopView, now: float) -> str:
 
 
 def _waits_for_approval(view: LoopView) -> bool:
-    """Only a list of features waits: the others go on without their checks."""
-    if view.layout != FEATURES or not view.unapproved:
+    """Some lists wait; the others go on without their checks."""
+    if not traits(view.layout).waits_for_approval or not view.unapproved:
         return False
     return view.outcome == NEEDS_APPROVAL or any(task.held for task in view.tasks)
 

@@ -10,7 +10,7 @@ import pytest
 
 from ralphloop.agents import claude, plugins, registration
 from ralphloop.agents.registration import Settings
-from ralphloop.domain.model import LAYOUTS
+from ralphloop.tasklists.registry import LAYOUTS
 from unit.domain.cases import each
 
 EVENTS = tuple(claude.EVENTS)

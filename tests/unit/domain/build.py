@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 from ralphloop.domain.ledger import Ledger, name_tasks
-from ralphloop.domain.model import FEATURES, RUNNING, Limits, LoopState, StopEvent, Task, TaskList, Turn
+from ralphloop.domain.model import RUNNING, Limits, LoopState, StopEvent, Task, TaskList, Turn
 from ralphloop.domain.prompt import Words
 from ralphloop.domain.situation import Situation
 from ralphloop.domain.survey import survey
 from ralphloop.domain.worklist import Worklist
+from ralphloop.tasklists.registry import traits
+from unit.layouts import FEATURES
 
 NOW = 1_800_000_000.0
-WORDS = Words(command="ralphloop", list_path="tasks.json", notes_path="progress.txt")
+
+
+def words_of(layout: str = FEATURES, **about) -> Words:
+    return Words(traits=traits(layout), **{"command": "ralphloop", "list_path": "tasks.json", **about})
+
+
+def usual_words(layout: str) -> Words:
+    return words_of(layout, notes_path="progress.txt")
 
 
 def a_list(*tasks: Task | str, **about) -> TaskList:
@@ -54,12 +63,13 @@ def situation(
 ) -> Situation:
     """A running loop of features with a turn that used a tool, unless said otherwise. A given loop is copied:
     a decision moves it."""
+    state = loop.copy() if loop else a_loop()
     return Situation(
         event or a_stop(),
-        loop.copy() if loop else a_loop(),
+        state,
         work=work,
         turn=turn or Turn(readable=True, tools=1),
         limits=limits or Limits(iterations=30),
-        words=WORDS,
+        words=usual_words(state.layout),
         **{"now": NOW, "path": "/p/tasks.json", **more},
     )

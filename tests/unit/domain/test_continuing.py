@@ -6,10 +6,11 @@ import pytest
 
 from ralphloop.domain.decide import decide
 from ralphloop.domain.limits import Spent
-from ralphloop.domain.model import NEEDS_APPROVAL, SPECUM, Limits, Task, Turn
+from ralphloop.domain.model import NEEDS_APPROVAL, Limits, Task, Turn
 from ralphloop.domain.proof import Refusal, Results
 from ralphloop.domain.supervision import Supervision
 from unit.domain.build import a_ledger, a_loop, a_stop, look, situation
+from unit.layouts import SPECUM
 
 OPEN = look("F1", "F2")
 PROVED = look(Task("F1", "", done=True, verify=["make"]), ledger=a_ledger(F1="proven"))

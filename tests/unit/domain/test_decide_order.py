@@ -19,7 +19,6 @@ from ralphloop.domain.model import (
     PAUSED,
     RATE_LIMITED,
     RUNNING,
-    SPECUM,
     STALLED,
     WAITING,
     Limits,
@@ -31,6 +30,7 @@ from ralphloop.domain.situation import Decision, Need
 from ralphloop.domain.supervision import Supervision
 from unit.domain.build import a_ledger, a_loop, a_stop, look, situation
 from unit.domain.cases import each
+from unit.layouts import SPECUM
 
 OPEN, DONE = look("F1", "F2"), look("F1!", "F2!")
 ONE = look("F1")

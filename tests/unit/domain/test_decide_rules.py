@@ -10,21 +10,19 @@ from ralphloop.domain.model import (
     AWAITING_APPROVAL,
     CAPPED,
     FAILED,
-    FEATURES,
     INTERRUPTED,
     LIMIT,
     NEEDS_INPUT,
     PAUSED,
     RATE_LIMITED,
     RUNNING,
-    SPECKIT,
-    SPECUM,
     WAITING,
     Limits,
     Turn,
 )
 from unit.domain.build import a_ledger, a_loop, a_stop, look, situation
 from unit.domain.cases import each
+from unit.layouts import FEATURES, SPECKIT, SPECUM
 
 OPEN = look("F1", "F2")
 SPEC = look("1", "2", sequential=True)

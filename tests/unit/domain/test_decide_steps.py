@@ -11,11 +11,9 @@ from ralphloop.domain.model import (
     COMPLETE,
     ENDED,
     FAILED,
-    FEATURES,
     NEEDS_APPROVAL,
     PAUSED,
     RUNNING,
-    SPECUM,
     STALLED,
     Limits,
     Task,
@@ -25,6 +23,7 @@ from ralphloop.domain.proof import Refusal, Results
 from ralphloop.domain.situation import Decision, Need
 from unit.domain.build import a_ledger, a_loop, a_stop, look, situation
 from unit.domain.cases import each
+from unit.layouts import FEATURES, SPECUM
 
 OPEN = look("F1", "F2")
 ONE = look("F1")

@@ -20,8 +20,6 @@ from ralphloop.domain.model import (
     PAUSED,
     RATE_LIMITED,
     RUNNING,
-    SPECKIT,
-    SPECUM,
     STALLED,
     Limits,
     Task,
@@ -31,6 +29,7 @@ from ralphloop.domain.situation import Decision
 from ralphloop.domain.supervision import Supervision
 from unit.domain.build import a_ledger, a_loop, a_stop, look, situation
 from unit.domain.cases import each
+from unit.layouts import SPECKIT, SPECUM
 
 GO_ON = "`ralphloop resume` goes on."
 HIGHER = "`ralphloop resume` with a higher limit goes on."

@@ -12,7 +12,7 @@ from ralphloop.domain.model import BUDGET, LIMIT, STALLED, Limits, Task, Turn
 from ralphloop.domain.prompt import refused as told
 from ralphloop.domain.proof import Refusal, Results
 from ralphloop.domain.supervision import Supervision
-from unit.domain.build import a_list, a_loop, look
+from unit.domain.build import a_list, a_loop, look, words_of
 from unit.domain.cases import each
 
 HOUR_S = 3600.0
@@ -252,7 +252,7 @@ def test_refusals_share_the_room_and_one_is_always_told():
 def test_commands_are_shown_whole_or_not_at_all(commands, shown):
     results = Results()
     results.commands, results.digest = commands, "d"
-    assert results.need_person("r") == (
+    assert results.need_person(words_of(command="r")) == (
         f"these checks need your approval: {shown}. Type `/ralphloop:approve d` here, or run `r approve`"
     )
 

@@ -9,17 +9,19 @@ import pytest
 
 from ralphloop.domain import prompt
 from ralphloop.domain.decide import decide
-from ralphloop.domain.model import FEATURES, GIVEN, LIMIT, PROVEN, SPECKIT, SPECUM, VOUCHED, Limits, Task
-from ralphloop.domain.prompt import Words
-from unit.domain.build import WORDS, a_ledger, a_loop, a_stop, look, situation
+from ralphloop.domain.model import GIVEN, LIMIT, PROVEN, VOUCHED, Limits, Task
+from ralphloop.tasklists import specum
+from unit.domain.build import a_ledger, a_loop, a_stop, look, situation, usual_words, words_of
 from unit.domain.cases import each
+from unit.layouts import FEATURES, SPECKIT, SPECUM
 
 REASON_MAX = 10_000
 HUGE = "lorem ipsum " * 10_000
 
 
-def reason_for(*tasks, layout=FEATURES, words=WORDS, notes=(), ledger=None):
+def reason_for(*tasks, layout=FEATURES, words=None, notes=(), ledger=None):
     work = look(*tasks, sequential=layout != FEATURES, ledger=ledger)
+    words = words or usual_words(layout)
     return prompt.continuation(a_loop(layout=layout, iteration=3), work, limit=30, words=words, notes=notes)
 
 
@@ -88,7 +90,7 @@ def test_a_huge_task_leaves_room_for_the_check_and_the_claim(size, layout):
 
 
 def test_long_paths_and_ids_do_not_push_the_rest_out():
-    words = Words(command="/py " + "d/" * 100, list_path="p/" * 400, notes_path="n/" * 400)
+    words = words_of(command="/py " + "d/" * 100, list_path="p/" * 400, notes_path="n/" * 400)
     said = reason_for(
         Task("F" * 100_000, "the task itself", body="the task itself"), words=words, notes=[HUGE] * 9
     )
@@ -160,7 +162,7 @@ def test_the_status_line_of_each_layout(layout, tasks, line):
 
 def test_a_group_shows_in_the_status_line():
     work = look(*(Task(str(n), "t", marks=["P"]) for n in range(3)), sequential=True)
-    line = prompt.status_line(a_loop(layout=SPECUM, iteration=3), work, limit=30)
+    line = prompt.status_line(a_loop(iteration=3), work, traits=specum.TRAITS, limit=30)
     assert line == "Ralph-specum iteration 3 | Task 1/3 (PARALLEL GROUP)"
 
 

@@ -5,22 +5,25 @@ from __future__ import annotations
 import pytest
 
 from ralphloop.domain import prompt
-from ralphloop.domain.model import FEATURES, SPECKIT, SPECUM, UNLIMITED, Task
-from ralphloop.domain.prompt import CARRY_MAX, NOTES_MAX, REASON_MAX, TASK_MAX, Words
+from ralphloop.domain.model import UNLIMITED, Task
+from ralphloop.domain.prompt import CARRY_MAX, NOTES_MAX, REASON_MAX, TASK_MAX
 from ralphloop.domain.proof import Refusal
-from unit.domain.build import WORDS, a_ledger, a_loop, look
+from ralphloop.tasklists.registry import traits
+from unit.domain.build import a_ledger, a_loop, look, usual_words, words_of
 from unit.domain.cases import each
+from unit.layouts import FEATURES, SPECKIT, SPECUM
 
 GROUP = [Task(str(n), f"t{n}", marks=["P"], verify=[f"make {n}"]) for n in (1, 2)]
 ASK = (
     "- If something is unclear, decide, note the assumption and go on; what only the person can settle "
     "goes through `ralphloop ask %s 'TEXT'`. A question in your reply does not stop the loop."
 )
-BARE = Words(command="ralphloop", list_path="tasks.json")
+BARE = words_of()
 
 
-def reason(*tasks, layout=FEATURES, words=WORDS, ledger=None, limit=30, **more) -> str:
+def reason(*tasks, layout=FEATURES, words=None, ledger=None, limit=30, **more) -> str:
     work = look(*tasks, sequential=layout != FEATURES, ledger=ledger)
+    words = words or usual_words(layout)
     return prompt.continuation(a_loop(layout=layout, iteration=3), work, limit=limit, words=words, **more)
 
 
@@ -65,7 +68,7 @@ def test_a_group_of_a_spec(layout, kind):
 
 @pytest.mark.parametrize(("layout", "plugin"), [(SPECUM, "ralph-specum"), (SPECKIT, "ralph-speckit")])
 def test_the_agents_of_a_plugin_are_named_in_full(layout, plugin):
-    words = Words(command="ralphloop", list_path="tasks.md", plugin=plugin)
+    words = words_of(layout, list_path="tasks.md", plugin=plugin)
     assert f"Hand it to the agent `{plugin}:spec-executor` and look" in reason(
         "1", words=words, layout=layout
     )
@@ -85,7 +88,9 @@ def test_a_list_of_features_has_no_agents_and_no_word_for_its_end():
 
 @pytest.mark.parametrize("layout", [SPECUM, SPECKIT])
 def test_a_corrupt_state_is_called_so_where_public_suites_look_for_it(layout):
-    said = prompt.recovery(a_loop(layout=layout), path="/p/.ralph-state.json", problem="line 3", words=WORDS)
+    said = prompt.recovery(
+        a_loop(layout=layout), path="/p/.ralph-state.json", problem="line 3", words=usual_words(layout)
+    )
     assert said.startswith("ERROR: Corrupt state file: .ralph-state.json of demo cannot be used: line 3\n\n")
 
 
@@ -103,7 +108,7 @@ def test_a_check_by_fresh_eyes_has_its_own_rule():
     ],
 )
 def test_where_a_supervisor_commits_the_agent_does_not(notes, line):
-    words = Words(command="ralphloop", list_path="tasks.json", notes_path=notes, branch="work\n1")
+    words = words_of(notes_path=notes, branch="work\n1")
     said = reason("F1", words=words)
     assert line in said
     assert (
@@ -129,7 +134,7 @@ def test_an_id_is_a_word_of_the_command_unless_it_is_too_long(task, claim, ask):
 
 
 def test_long_names_are_cut_to_eighty_characters():
-    words = Words(command="ralphloop", list_path="tasks.json", branch="b" * 81)
+    words = words_of(branch="b" * 81)
     said = reason(Task("i" * 81, "t"), words=words)
     assert f"go on with task {'i' * 78} … (1/1).\n\n{'i' * 78} …: t\n" in said
     assert f"the branch `{'b' * 78} …`:" in said
@@ -177,16 +182,17 @@ def test_a_line_is_cut_at_three_hundred():
     ],
 )
 def test_the_person_is_told_the_command_of_the_place_they_are_in(words, verb, how):
-    assert Words(command="ralphloop", list_path="l", **words).how(verb) == how
+    layout = SPECUM if words.get("plugin") == "ralph-specum" else FEATURES
+    assert words_of(layout, **words).how(verb) == how
 
 
 def test_a_person_goes_on_by_a_message_or_by_the_command_of_the_run():
     assert BARE.go_on == "send any message"
-    assert Words(command="r", list_path="l", run="shop").go_on == "`r run shop`"
+    assert words_of(command="r", run="shop").go_on == "`r run shop`"
 
 
 def test_a_limit_of_a_plugins_loop_is_raised_by_its_own_option():
-    words = Words(command="ralphloop", list_path="l", plugin="ralph-specum")
+    words = words_of(SPECUM, plugin="ralph-specum")
     work = look(*(f"{'i' * 40}{n}" for n in range(9)), sequential=True)
     said = prompt.limit_recovery(a_loop(layout=SPECUM), work, why="x", words=words)
     assert "1. Write down in .progress.md what is done" in said
@@ -196,13 +202,13 @@ def test_a_limit_of_a_plugins_loop_is_raised_by_its_own_option():
 
 
 def test_a_problem_is_told_on_one_line_of_its_room():
-    said = prompt.recovery(a_loop(), path="/p/q/tasks.json", problem="x\n" * 400, words=WORDS)
+    said = prompt.recovery(a_loop(), path="/p/q/tasks.json", problem="x\n" * 400, words=usual_words(FEATURES))
     assert said.startswith(f"ERROR: tasks.json of demo cannot be used: {('x ' * 149).rstrip()} …\n\nRecovery")
 
 
 def test_a_phase_is_told_in_forty_characters():
     work = look("1", phase="p" * 41)
-    said = prompt.phase(a_loop(layout=SPECUM), work, written=False, words=WORDS)
+    said = prompt.phase(a_loop(layout=SPECUM), work, written=False, words=usual_words(SPECUM))
     assert f"The phase {'p' * 38} … in its state" in said
 
 
@@ -218,7 +224,8 @@ def test_a_phase_is_told_in_forty_characters():
 )
 def test_the_status_line_where_it_is_tight(layout, iteration, tasks, text):
     work = look(*tasks, sequential=layout != FEATURES)
-    assert prompt.status_line(a_loop(layout=layout, iteration=iteration), work, limit=30) == text
+    loop = a_loop(layout=layout, iteration=iteration)
+    assert prompt.status_line(loop, work, traits=traits(layout), limit=30) == text
 
 
 @pytest.mark.parametrize(
@@ -294,6 +301,6 @@ def test_a_refusal_leaves_the_task_a_third():
     ("how", "alone"), [({"plugin": "ralphloop"}, True), ({"run": "demo"}, True), ({}, False)]
 )
 def test_a_claim_that_only_the_hook_allows_stands_alone_on_its_line(how, alone):
-    words = prompt.Words(command="ralphloop", list_path="tasks.json", **how)
+    words = words_of(**how)
     said = ", alone on its line" if alone else ""
     assert f"claim it: `ralphloop done F1`{said} (or set" in reason("F1", words=words)

@@ -9,6 +9,7 @@ import pytest
 from ralphloop.domain import proof
 from ralphloop.domain.prompt import refused as told
 from ralphloop.domain.proof import Refusal, Results
+from unit.domain.build import words_of
 from unit.domain.cases import each
 
 RED = Refusal("F1", why="exited with 1", command="make test", tail="one\ntwo\n")
@@ -71,7 +72,7 @@ def test_no_refusal_says_nothing():
 def test_the_person_is_told_what_would_run_and_how_to_allow_it():
     results = Results()
     results.commands, results.digest = ["make test", "make lint"], "0123456789ab"
-    said = results.need_person("ralphloop")
+    said = results.need_person(words_of())
     assert "`make test`; `make lint`" in said
     assert "Type `/ralphloop:approve 0123456789ab` here" in said
     assert "run `ralphloop approve`" in said
@@ -80,7 +81,7 @@ def test_the_person_is_told_what_would_run_and_how_to_allow_it():
 def test_what_the_person_is_told_stays_readable_however_much_waits():
     results = Results()
     results.commands = [f"run {n} " + "x" * 500 for n in range(300)]
-    said = results.need_person("ralphloop")
+    said = results.need_person(words_of())
     assert len(said) < 3000
     assert "300" in said or " and 295 more" in said
 

@@ -7,11 +7,10 @@ import pytest
 from ralphloop.domain.continuing import share_done
 from ralphloop.domain.decide import decide
 from ralphloop.domain.model import RUNNING, Task, Turn
-from ralphloop.domain.prompt import Words
 from ralphloop.domain.proof import Refusal, Results
 from ralphloop.domain.situation import Decision
 from ralphloop.domain.supervision import Supervision
-from unit.domain.build import a_ledger, a_loop, look, situation
+from unit.domain.build import a_ledger, a_loop, look, situation, words_of
 from unit.domain.cases import each
 
 OPUS = Task("F2", "", model="opus")
@@ -85,7 +84,7 @@ def test_nobody_hands_over_where_nobody_drives():
 def test_a_question_of_a_driven_loop_names_the_command_that_goes_on():
     asked = look("F1", ledger=a_ledger(F1={"question": "which?"}))
     now = situation(asked, supervision=Supervision())
-    now.words = Words(command="ralphloop", list_path="tasks.json", run="my shop")
+    now.words = words_of(run="my shop")
     answer = decide(now)
     assert isinstance(answer, Decision)
     assert "then `ralphloop run 'my shop'`." in answer.message

@@ -10,6 +10,7 @@ from ralphloop.domain.prompt import Words
 from ralphloop.domain.proof import Refusal, Results
 from ralphloop.domain.situation import Decision, Need
 from ralphloop.domain.supervision import Supervision
+from ralphloop.tasklists.features import TRAITS
 from unit.domain.build import a_loop, a_stop, situation
 from unit.domain.cases import each
 
@@ -57,8 +58,9 @@ PLAIN = [
         "iteration": 0, "max_iterations": None, "max_attempts": None, "epic": "", "verify": (),
         "timeout_s": None,
     }),
-    (lambda: Words(command="r", list_path="l"), {
-        "command": "r", "list_path": "l", "notes_path": "", "plugin": "", "run": "", "branch": "",
+    (lambda: Words(command="r", traits=TRAITS, list_path="l"), {
+        "command": "r", "traits": TRAITS, "list_path": "l", "notes_path": "", "plugin": "", "run": "",
+        "branch": "",
     }),
 ]  # fmt: skip
 

@@ -7,15 +7,17 @@ import subprocess
 
 import pytest
 
-from ralphloop.domain.model import FEATURES, LAYOUTS, SPECUM, StopEvent
+from ralphloop.domain.model import StopEvent
 from ralphloop.engine import claim, find
 from ralphloop.engine.find import Call
 from ralphloop.engine.stop import loop_of
 from ralphloop.store import arming, files
 from ralphloop.store.shelf import ARMED, OWNED, Shelf
+from ralphloop.tasklists.registry import LAYOUTS
 from ralphloop.tasklists.source import Source
 from unit.domain.cases import each
 from unit.engine.transcripts import INTERRUPT, NOW, THEN, asked, said, tool
+from unit.layouts import FEATURES, SPECUM
 
 STATE = ".ralph-state.json"
 

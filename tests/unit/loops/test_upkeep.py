@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ralphloop.domain import model
-from ralphloop.domain.model import ENDED, FEATURES, OUTCOMES, PAUSED, LoopState
+from ralphloop.domain.model import ENDED, OUTCOMES, PAUSED, LoopState
 from ralphloop.domain.supervision import Supervision
 from ralphloop.errors import UserError
 from ralphloop.loops import drive, upkeep
@@ -17,6 +17,7 @@ from ralphloop.store import arming, supervisor
 from ralphloop.store.shelf import Shelf
 from ralphloop.store.supervisor import Holder
 from ralphloop.tasklists.source import Source
+from unit.layouts import FEATURES
 
 
 @pytest.mark.parametrize("told_to_end", [False, True])

@@ -7,9 +7,10 @@ import os
 
 import pytest
 
-from ralphloop.domain.model import FEATURES, SPECUM, Limits
+from ralphloop.domain.model import Limits
 from ralphloop.store.loop import LoopFiles
 from ralphloop.store.shelf import Record, Shelf
+from unit.layouts import FEATURES, SPECUM
 
 
 class Project:

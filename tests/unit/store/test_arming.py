@@ -6,12 +6,13 @@ import os
 
 import pytest
 
-from ralphloop.domain.model import ARMED, CANCELLED, ENDED, FAILED, FEATURES, PAUSED, RUNNING, LoopState
+from ralphloop.domain.model import ARMED, CANCELLED, ENDED, FAILED, PAUSED, RUNNING, LoopState
 from ralphloop.errors import TakenError
 from ralphloop.store import arming, ended, shelf
 from ralphloop.store.lock import is_locked
 from ralphloop.store.loop import LoopFiles, run_folder
 from ralphloop.tasklists.source import Source
+from unit.layouts import FEATURES
 
 
 @pytest.fixture

@@ -9,9 +9,10 @@ import os
 import pytest
 
 from ralphloop.domain.ledger import Ledger
-from ralphloop.domain.model import FEATURES, SPECUM
 from ralphloop.store import pins, tasks
 from ralphloop.store.loop import LoopFiles
+from ralphloop.tasklists.registry import traits
+from unit.layouts import FEATURES, SPECUM
 
 ONE = {"id": "F1", "description": "one", "verify": "make one"}
 TWO = {"id": "F2", "description": "two", "verify": "make two"}
@@ -28,7 +29,7 @@ def guarded(loop, ledger=None):
 
 
 def text_of(loop) -> str:
-    with open(loop.record.paths[pins.role_of(loop.record.layout)], encoding="utf-8", newline="") as file:
+    with open(loop.record.paths[traits(loop.record.layout).criteria], encoding="utf-8", newline="") as file:
         return file.read()
 
 
@@ -55,7 +56,7 @@ def loop(project):
 
 @pytest.mark.parametrize(("layout", "role"), [(FEATURES, "list"), (SPECUM, "tasks")])
 def test_the_pinned_file_is_the_one_with_the_tasks(layout, role):
-    assert pins.role_of(layout) == role
+    assert traits(layout).criteria == role
 
 
 def test_the_list_is_pinned_byte_for_byte(project):

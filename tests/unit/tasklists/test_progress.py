@@ -5,16 +5,16 @@ from __future__ import annotations
 import pytest
 
 from ralphloop.domain.model import OUTCOMES
-from ralphloop.tasklists import progress
+from ralphloop.tasklists import features
 from unit.domain.cases import each
 
-VALUES = {progress.STATUS: "COMPLETE", progress.ITERATION: "12", progress.MAX_ITERATIONS: "40"}
+VALUES = {features.STATUS: "COMPLETE", features.ITERATION: "12", features.MAX_ITERATIONS: "40"}
 
 
 @each("word", ["COMPLETE", "REACHED_LIMIT", *[outcome.upper() for outcome in OUTCOMES]])
 def test_a_status_that_names_an_end_is_an_end(word):
-    assert progress.ended("# Progress\nStatus: " + word + "\r\n")
-    assert progress.ended("- **Status:** " + word + " (after 12)")
+    assert features.ended("# Progress\nStatus: " + word + "\r\n")
+    assert features.ended("- **Status:** " + word + " (after 12)")
 
 
 @pytest.mark.parametrize(
@@ -31,7 +31,7 @@ def test_a_status_that_names_an_end_is_an_end(word):
     ],
 )
 def test_any_other_text_is_not_an_end(text):
-    assert not progress.ended(text)
+    assert not features.ended(text)
 
 
 @each(
@@ -62,12 +62,12 @@ def test_any_other_text_is_not_an_end(text):
     ],
 )
 def test_only_the_value_on_its_line_changes(before, after):
-    assert progress.write(before, VALUES) == after
-    assert progress.write(after, VALUES) == after
+    assert features.write(before, VALUES) == after
+    assert features.write(after, VALUES) == after
 
 
 def test_a_status_that_is_there_already_keeps_its_remark():
-    assert progress.write("Status: OWN (x)", {**VALUES, progress.STATUS: "OWN"}) == "Status: OWN (x)"
+    assert features.write("Status: OWN (x)", {**VALUES, features.STATUS: "OWN"}) == "Status: OWN (x)"
 
 
 @pytest.mark.parametrize(
@@ -84,9 +84,9 @@ def test_a_status_that_is_there_already_keeps_its_remark():
     ],
 )
 def test_free_text_is_never_touched(text):
-    assert progress.write(text, VALUES) == text
+    assert features.write(text, VALUES) == text
 
 
 def test_line_endings_of_all_kinds_survive():
     text = "a\r\nStatus: X\nb\x0b\x0c\u2028c\r\nIteration: 1\r\n\r\nend"
-    assert progress.write(text, VALUES) == text.replace("X", "COMPLETE").replace("1", "12")
+    assert features.write(text, VALUES) == text.replace("X", "COMPLETE").replace("1", "12")

@@ -6,9 +6,11 @@ import json
 
 import pytest
 
-from ralphloop.tasklists import spec_phase
+from ralphloop.domain.model import EXECUTION
+from ralphloop.tasklists import spec_phase, specum
 from unit.domain.cases import each
 
+PHASES = (*specum.TRAITS.phases, EXECUTION)
 STATE = '\ufeff{\r\n\t"phase":"research" , "mine": [1,2],\r\n\t"awaitingApproval": true\r\n}\r\n'
 
 
@@ -83,7 +85,7 @@ def test_false_is_not_taken_for_zero():
     [{}, {"phase": "design"}, {"phase": None}, {"schemaVersion": 1}, {"schemaVersion": 0, "phase": "tasks"}],
 )
 def test_a_state_that_we_know(state):
-    assert spec_phase.unknown(state, spec_phase.SPECUM_PHASES) == ""
+    assert spec_phase.unknown(state, PHASES) == ""
 
 
 @pytest.mark.parametrize(
@@ -98,7 +100,7 @@ def test_a_state_that_we_know(state):
     ],
 )
 def test_a_state_of_a_newer_version_is_told(state, told):
-    assert spec_phase.unknown(state, spec_phase.SPECUM_PHASES) == told
+    assert spec_phase.unknown(state, PHASES) == told
 
 
 @pytest.mark.parametrize("phase", [3, True, ["execution"], {}])

@@ -9,10 +9,10 @@ from ralphloop.agents import registration
 from ralphloop.agents.plugins import MARKET
 from ralphloop.agents.registration import Registration
 from ralphloop.cli.doctor.finding import FATAL, FINE, WARNING, Finding
-from ralphloop.domain.model import LAYOUTS, PLUGINS
 from ralphloop.loops import cap
 from ralphloop.loops.place import Place
 from ralphloop.loops.setup import EVENTS, Setup
+from ralphloop.tasklists.registry import LAYOUTS, traits
 
 
 def listed(place: Place) -> tuple[str, ...]:
@@ -71,7 +71,7 @@ def _covered(setup: Setup, layouts: list[str]) -> Finding:
 
 
 def _missing(setup: Setup, layouts: list[str]) -> Finding:
-    wanted = [PLUGINS[layout] for layout in layouts]
+    wanted = [traits(layout).plugin for layout in layouts]
     for plugin in setup.plugins:
         if plugin.is_ours and plugin.name in wanted and not plugin.root:
             told = f"{plugin.id} is switched on, but not installed"

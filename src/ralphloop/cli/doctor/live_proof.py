@@ -11,13 +11,13 @@ from ralphloop.agents.registration import Registration
 from ralphloop.cli.doctor import coverage, program
 from ralphloop.cli.doctor.finding import FATAL, FINE, WARNING, Finding
 from ralphloop.cli.output import show_progress
-from ralphloop.domain.model import FEATURES, LAYOUTS
 from ralphloop.lab import trial
 from ralphloop.loops.place import Place
 from ralphloop.loops.setup import PACKAGE, Setup
 from ralphloop.store.approvals import is_within_reach
 from ralphloop.store.installs import GUARD, SettingsFile
 from ralphloop.store.shelf import Shelf
+from ralphloop.tasklists.registry import LAYOUTS, traits
 
 AGAIN = "Put right what stands above, then run `ralphloop doctor` again"
 
@@ -28,7 +28,7 @@ def examine(place: Place, setup: Setup) -> list[Finding]:
         return [Finding("live", WARNING, "not tried, there is no client")]
     layouts = [layout for layout in coverage.listed(place) or LAYOUTS[:1] if setup.serving(layout)]
     if not layouts:
-        layouts = [layout for layout in LAYOUTS if setup.serving(layout)][:1] or [FEATURES]
+        layouts = [layout for layout in LAYOUTS if setup.serving(layout)][:1] or [*LAYOUTS[:1]]
     return [finding for layout in layouts for finding in _examine(place, setup, layout=layout)]
 
 
@@ -95,7 +95,7 @@ def _given(setup: Setup, hooks: list[Registration]) -> trial.Hooks:
 
 def _finding(found: trial.Trial, layout: str, *, is_registered: bool) -> Finding:
     whose = "" if is_registered else "; nothing is registered here, so this was the package's own hook"
-    kind = "" if layout == FEATURES else f" for {layout}"
+    kind = f" for {layout}" if traits(layout).phases else ""
     if found.proven:
         return Finding("live", FINE, found.told + kind + whose)
     said = f" (its last lines: {' / '.join(found.tail)})" if found.tail else ""

@@ -18,7 +18,7 @@ from ralphloop.loops.place import UNDER_WAY, Place
 from ralphloop.loops.setup import look
 from ralphloop.loops.spec import triage
 from ralphloop.loops.spec.catalogue import specs_at
-from ralphloop.loops.spec.kind import NOTES, SPECKIT_KIND, SPECUM_KIND
+from ralphloop.loops.spec.kind import KINDS, NOTES
 from ralphloop.store import files
 from ralphloop.store.ended import LAST
 from ralphloop.store.lock import Lock
@@ -35,7 +35,7 @@ DRAFT = re.compile(r"\.new-(?P<name>.+)-(?P<pid>\d+)")
 EPICS = triage.FOLDER
 BEGINNINGS = {
     "feature_list.json", "progress.txt", "RALPH_PROMPT.md",
-    NOTES, SPECUM_KIND.state, SPECKIT_KIND.state, triage.STATE,
+    NOTES, *(kind.state for kind in KINDS), triage.STATE,
 }  # fmt: skip
 
 
@@ -154,7 +154,7 @@ def _draft_folders(place: Place) -> Iterator[str]:
     """Where a new list or spec is built before it gets its name."""
     ralph = os.path.join(place.project, ".ralph")
     found = [ralph, os.path.join(ralph, "loops")]
-    for kind in (SPECUM_KIND, SPECKIT_KIND):
+    for kind in KINDS:
         for folder, _ in specs_at(kind, place.project).places:
             found += [folder, os.path.join(folder, EPICS)]
     return (folder for folder in found if files.inside(folder, place.project))

@@ -13,13 +13,13 @@ from ralphloop.agents.rules import is_blocking, switched_off
 from ralphloop.agents.settings import without_plugin
 from ralphloop.cli import scope
 from ralphloop.cli.doctor.finding import WARNING, Finding, Repair
-from ralphloop.domain.model import PLUGINS, SPECKIT, SPECUM
 from ralphloop.domain.prompt import cut
 from ralphloop.errors import UserError
 from ralphloop.loops.place import Place
 from ralphloop.loops.setup import Setup
 from ralphloop.store import files
 from ralphloop.store.installs import SettingsFile
+from ralphloop.tasklists.registry import LAYOUTS, traits
 
 LOOPS = ("ralph-wiggum", "ralph-loop")
 RULES = "hookify"
@@ -30,7 +30,7 @@ def examine(place: Place, setup: Setup) -> Iterator[Finding]:
     for plugin in setup.plugins:
         if plugin.name in LOOPS:
             yield from _removable(place, plugin, told="is another loop, and both would answer a stop")
-    for layout in (SPECUM, SPECKIT):
+    for layout in [name for name in LAYOUTS if traits(name).phases]:
         yield from _doubles(place, setup, layout=layout)
     if any(plugin.name == RULES for plugin in setup.plugins):
         yield from _rules(place)
@@ -53,7 +53,8 @@ def _removable(place: Place, plugin: Plugin, *, told: str) -> Iterator[Finding]:
 
 def _doubles(place: Place, setup: Setup, *, layout: str) -> Iterator[Finding]:
     """Another publisher's plugin of the same name, which has its own idea of the same files."""
-    named = [plugin for plugin in setup.plugins if plugin.name == PLUGINS[layout] and plugin.root]
+    name = traits(layout).plugin
+    named = [plugin for plugin in setup.plugins if plugin.name == name and plugin.root]
     ours = [plugin for plugin in named if plugin.is_ours]
     for plugin in named:
         if plugin in ours:
@@ -63,7 +64,7 @@ def _doubles(place: Place, setup: Setup, *, layout: str) -> Iterator[Finding]:
         elif any(registration.entries(plugin.hooks, "Stop")):
             beside = [f", and {each.scope} settings register ours" for each in setup.serving(layout)]
             told = f"{plugin.id} has a Stop hook of its own for {layout} specs{''.join(beside[:1])}"
-            yield Finding("rivals", WARNING, told, f"Keep one, or use {PLUGINS[layout]}@{MARKET} instead")
+            yield Finding("rivals", WARNING, told, f"Keep one, or use {name}@{MARKET} instead")
 
 
 def _rules(place: Place) -> Iterator[Finding]:

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ralphloop.domain.model import LAYOUTS
 from ralphloop.errors import CaseError
 from ralphloop.lab.conformance import regular_file
 from ralphloop.loops.stop_record import REGISTRATION
+from ralphloop.tasklists.registry import LAYOUTS
 
 ANY = "none"  # the layout of a case that needs no list
 TOOL, REGISTRATIONS = "ralphloop", "registrations"

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from ralphloop.agents import claude
-from ralphloop.domain.model import LAYOUTS, PLUGINS
 from ralphloop.lab.conformance.case import ANY, REGISTRATIONS, TOOL, Case
 from ralphloop.lab.conformance.processes import LIMIT_S
+from ralphloop.tasklists.registry import LAYOUTS, traits
 
 PACKAGE = Path(__file__).resolve().parents[2]
 _WORD = re.compile(r"[^\s'\"();|&<>$`]+")
@@ -93,7 +93,7 @@ def own(*, layouts: Sequence[str] = LAYOUTS, path: str) -> Hook:
     folder = PACKAGE.parents[1] / "plugins"
     commands, env = {}, {}
     for layout in layouts:
-        plugin = folder / PLUGINS[layout]
+        plugin = folder / traits(layout).plugin
         registered = plugin / "hooks" / "hooks.json"
         if registered.is_file():
             data = json.loads(registered.read_text(encoding="utf-8"))

@@ -18,14 +18,13 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from ralphloop.domain.model import FEATURES, LAYOUTS, SPECKIT, SPECUM
 from ralphloop.engine.find import locate
 from ralphloop.errors import SceneError
 from ralphloop.hook.belongings import HOME, LOGS, ROOT
 from ralphloop.lab.conformance import regular_file
 from ralphloop.lab.conformance.case import ANY, Case
 from ralphloop.lab.session_log import SessionLog
-from ralphloop.tasklists.registry import own_file
+from ralphloop.tasklists.registry import LAYOUTS, own_file, traits
 
 BYTES = "base64:"
 ROOT_NAME, HOME_NAME = "my project (1)", "home of me"  # hooks meet such names
@@ -36,7 +35,7 @@ GIT_SETTINGS = (
 # No settings but those: a case could name a command there.
 GIT_ENV = {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull}
 LARGE = 8 * 1024 * 1024  # of a larger file only size and time are looked at
-OWN_NAMES = {FEATURES: "feature_list.json", SPECUM: ".ralph-state.json", SPECKIT: ".speckit-state.json"}
+LIST = "feature_list.json"
 # A task that the session marked, and took back, so that the list is as it is on disk.
 MARKS = ('"passes": false', '"passes": true', '"passes": false')
 ELSE = "Look at something else here."
@@ -217,7 +216,7 @@ class Scene:
             return
         file = {"file_path": str(owned)}
         session.log.used_tool("Write", {**file, "content": text}, result="ok", failed=False)
-        if owned.name == OWN_NAMES[FEATURES]:
+        if owned.name == LIST:
             # Writing a list is also how one is planned; a task that was marked is work on it.
             for old, new in pairwise(MARKS):
                 edit = {**file, "old_string": old, "new_string": new}
@@ -234,7 +233,7 @@ class Scene:
         layouts = LAYOUTS if layout == ANY else (layout,)
         found = [Path(own_file(source)) for name in layouts for source in locate(name, str(self.root), env)]
         for name in layouts:
-            found += sorted(self.root.rglob(OWN_NAMES[name]))
+            found += sorted(self.root.rglob(traits(name).files[traits(name).own]))
         return found
 
     def add_line(self, session: Session, line: Any) -> None:

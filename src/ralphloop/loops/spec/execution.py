@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ralphloop.domain.model import APPROVE, Task
+from ralphloop.domain.model import Task
 from ralphloop.domain.prompt import count
 from ralphloop.errors import UserError
 from ralphloop.loops import allowance, launch, outset, resumption
@@ -152,7 +152,7 @@ def _told(place: Place, spec: Spec, *, loop: LoopFiles, tasks: list[Task]) -> li
     told = [f"Loop {record.id} over {spec.shown()}: {count(len(tasks), 'task')}, {left} open; {limits}."]
     commands = waiting(loop)
     if commands:
-        typed = f"{APPROVE[record.layout]} {digest(commands)}"
+        typed = f"{spec.typed('approve')} {digest(commands)}"
         told += listing(commands)
         told.append(f"! Not approved: none of it runs, and the loop goes on. The person allows it: `{typed}`")
     state = state_file.load(spec)

@@ -7,10 +7,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ralphloop.domain.model import SPECKIT, SPECUM
+from ralphloop.domain.layout import Traits
+from ralphloop.domain.model import EXECUTION
 from ralphloop.errors import UserError
 from ralphloop.store import files
-from ralphloop.tasklists import spec_phase, speckit, specum
+from ralphloop.tasklists import speckit, specum
 from ralphloop.tasklists.source import Source
 
 Settings = dict[str, list[str]]
@@ -36,12 +37,9 @@ class Step:
 @dataclass(frozen=True)
 class Kind:
     layout: str
-    word: str  # what people call one of them
-    state: str
+    traits: Traits
     begins: str  # the action that makes a new one
-    phases: tuple[str, ...]
     steps: Mapping[str, Step]
-    settings: str  # the file with the plugin's settings, from the project's root
     places: Callable[[str, Settings], list[tuple[str, str]]]
     source: Callable[[str, str, Settings], Source]
     shared: tuple[str, ...] = ()  # documents of the project that every step reads, from its root
@@ -50,9 +48,27 @@ class Kind:
     anew: tuple[str, ...] = ()  # the action and option that make another one of the same name
     epics: bool = False
 
+    @property
+    def word(self) -> str:
+        """What people call one of them."""
+        return self.traits.kind
+
+    @property
+    def state(self) -> str:
+        return self.traits.files["state"]
+
+    @property
+    def settings(self) -> str:
+        """The file with the plugin's settings, from the project's root."""
+        return self.traits.settings
+
+    @property
+    def phases(self) -> tuple[str, ...]:
+        return (*self.traits.phases, EXECUTION)
+
     def typed(self, action: str, *words: str) -> str:
         """An action as the person types it in the client."""
-        return " ".join([f"/ralph-{self.layout}:{action}", *words])
+        return " ".join([self.traits.typed(action), *words])
 
     def writer(self, document: str) -> str:
         """The action that writes this document."""
@@ -65,18 +81,15 @@ class Kind:
 
 
 SPECUM_KIND = Kind(
-    SPECUM,
-    "spec",
-    specum.STATE,
+    specum.NAME,
+    specum.TRAITS,
     "new",
-    spec_phase.SPECUM_PHASES,
     {
         "research": Step("requirements", "research", "research.md"),
         "requirements": Step("design", "requirements", "requirements.md", wants=("research.md",)),
         "design": Step("tasks", "design", "design.md", ("requirements.md",), reads=("research.md",)),
         "tasks": Step(IMPLEMENT, "tasks", TASKS, ("design.md",), reads=("requirements.md", "research.md")),
     },
-    specum.SETTINGS,
     specum.places,
     specum.source,
     choices={"commitSpec": True, "quickMode": False, "granularity": GRANULARITIES[0], "relatedSpecs": []},
@@ -84,11 +97,9 @@ SPECUM_KIND = Kind(
     epics=True,
 )
 SPECKIT_KIND = Kind(
-    SPECKIT,
-    "feature",
-    speckit.STATE,
+    speckit.NAME,
+    speckit.TRAITS,
     "specify",
-    spec_phase.SPECKIT_PHASES,
     {
         "specify": Step("plan", "specify", "spec.md"),
         "plan": Step("tasks", "plan", "plan.md", ("spec.md",)),
@@ -97,12 +108,12 @@ SPECKIT_KIND = Kind(
         "checklist": Step(needs=("spec.md",), reads=("plan.md",)),
         "analyze": Step(needs=("spec.md", "plan.md", TASKS)),
     },
-    speckit.SETTINGS,
     speckit.places,
     speckit.source,
     shared=(os.path.join(".specify", "memory", "constitution.md"),),
     numbered=True,
 )
+KINDS = (SPECUM_KIND, SPECKIT_KIND)
 
 
 @dataclass(frozen=True)

@@ -49,7 +49,7 @@ def load(spec: Spec) -> State | None:
     if newer:
         raise UserError(
             f"{shown} is from a newer version ({newer}); "
-            f"update the plugin ralph-{spec.kind.layout}, nothing was changed."
+            f"update the plugin {spec.kind.traits.plugin}, nothing was changed."
         )
     return State(text, data)
 

@@ -18,7 +18,7 @@ from ralphloop.loops.spec.kind import NOTES, SPECUM_KIND, Spec, must_stay
 from ralphloop.store import files
 from ralphloop.store.shelf import Shelf
 from ralphloop.tasklists import spec_phase
-from ralphloop.tasklists.epic import safe_name
+from ralphloop.tasklists.spec_state import safe_name
 
 FOLDER, STATE, POINTER = "_epics", ".epic-state.json", ".current-epic"
 PENDING, IN_PROGRESS, COMPLETED = "pending", "in_progress", "completed"

@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from ralphloop.agents.activity import Activity
-from ralphloop.domain.model import FEATURES, Limits, LoopState
+from ralphloop.domain.model import Limits, LoopState
 from ralphloop.store.loop import LoopFiles, iso
 from ralphloop.store.shelf import OWNED, Record, Shelf
 from ralphloop.store.supervisor import Holder
 from ralphloop.views.live.feed import Frame
 from ralphloop.views.snapshot import LoopView, TaskView
+from unit.layouts import FEATURES
 
 T0 = 1_800_000_000.0
 SESSION = "s-1"
