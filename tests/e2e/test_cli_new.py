@@ -56,7 +56,7 @@ def test_new_creates_a_list_notes_and_a_prompt(project: Project) -> None:
     assert "\nA web shop\n" in prompt
     assert "`.ralph/loops/shop/feature_list.json`" in prompt
     assert "{{" not in prompt
-    assert "write its features into .ralph/loops/shop/feature_list.json" in told
+    assert "write its tasks into .ralph/loops/shop/feature_list.json" in told
 
 
 @each("kind", CORPUS)
@@ -169,12 +169,12 @@ def test_a_name_that_exists_is_refused(project: Project) -> None:
         (b'{"features": [', "stdin is not JSON at line 1 column 15: the text ends in the middle"),
         (
             b'{"tasks": []}',
-            'stdin has no array of features, but one of "tasks"; rename "tasks" to "features".',
+            'stdin has no array "features", but one called "tasks"; rename "tasks" to "features".',
         ),
-        (b'{"features": [1]}', "Feature 1 in stdin is not an object in braces; write {"),
-        (b'{"features": [{"id": "A"}, {"id": "A"}]}', "Two features in stdin have the id A: number 1 and"),
+        (b'{"features": [1]}', "Task 1 in stdin is not an object in braces; write {"),
+        (b'{"features": [{"id": "A"}, {"id": "A"}]}', "Two tasks in stdin have the id A: number 1 and"),
         (b'{"features": [' + b"[" * 100_000, "stdin is not JSON: nested too deeply."),
-        (b"Just words.\n", "stdin has no list: each top-level line such as `- Log in` becomes a feature."),
+        (b"Just words.\n", "stdin has no list: each top-level line such as `- Log in` becomes a task."),
         (b"", "stdin is empty, so nothing is to be done; write a line such as `- Log in` for each task."),
         (b"\xef\xbb\xbf\n", "stdin is empty"),
         (b"\xff\xfe-\0 \0", "stdin is UTF-16 and not UTF-8 text; save it as UTF-8 first."),

@@ -25,9 +25,9 @@ examples:
   ralphloop plan --name shop 'A web shop'
   ralphloop plan --show shop
 
-It makes an empty list for the goal; you or the agent write the features into
-it. Nothing is started and no check is run: `ralphloop start NAME` does that,
-after it has shown you the commands and asked.
+It makes an empty list for the goal; you or the agent write the tasks into it.
+Nothing is started and no check is run: `ralphloop start NAME` does that, after
+it has shown you the commands and asked.
 """
 
 

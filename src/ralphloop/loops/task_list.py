@@ -35,11 +35,11 @@ def new(place: Place, name: str, *, goal: str = "", source: tuple[str, bytes] | 
     content of a feature_list.json or of a Markdown list to begin with."""
     draft = from_text(source[0], decoded(*source)) if source is not None else Draft()
     folder = os.path.relpath(make(place.project, name, draft.text, goal=goal), place.cwd)
-    fill, begin = f"write its features into {folder}/feature_list.json", f"ralphloop start {name}"
+    fill, begin = f"write its tasks into {folder}/feature_list.json", f"ralphloop start {name}"
     count = len(draft.listed.tasks)
-    many = prompt.count(count, "feature")
+    many = prompt.count(count, "task")
     told = [f"Created {folder} with {many}." if count else f"Created {folder} with an empty list."]
-    odd = inspection.look(place.project, draft.listed, {"list": draft.text}).doubts
+    odd = (*draft.slips, *inspection.look(place.project, draft.listed, {"list": draft.text}).doubts)
     told += [f"! {doubt}" for doubt in odd]
     mend = f"Mend that in {folder}/feature_list.json; `ralphloop plan --show {name}` looks again."
     told += [mend] if odd else []
@@ -50,7 +50,7 @@ def new(place: Place, name: str, *, goal: str = "", source: tuple[str, bytes] | 
 
 
 def plan(place: Place, goal: str, *, name: str | None = None) -> Result:
-    """An empty list for a goal; who plans writes the features into it."""
+    """An empty list for a goal; who plans writes the tasks into it."""
     if not goal.strip():
         raise UserError("plan needs a goal: `ralphloop plan 'what is to be built'`; --show shows a list.")
     root = place.project
@@ -61,7 +61,7 @@ def plan(place: Place, goal: str, *, name: str | None = None) -> Result:
     look_at = f"{command(place.env)} plan --show {name}"
     told = (
         f"Created {folder} for this goal; its list is empty.",
-        f"Write the features into {listed}, then look at it: `{look_at}`",
+        f"Write the tasks into {listed}, then look at it: `{look_at}`",
     )
     return Result({"name": name, "folder": folder, "list": listed, "next": look_at}, told)
 
