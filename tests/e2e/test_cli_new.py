@@ -146,6 +146,53 @@ def test_a_subfolder_uses_the_projects_root(project: Project) -> None:
     assert (project.root / ".ralph/loops/shop").is_dir()
 
 
+@each("words", [("new", "shop"), ("plan", "A shop", "--name", "shop")])
+def test_below_a_project_it_says_where_it_writes_and_why(project: Project, words: tuple[str, ...]) -> None:
+    root, below = project.root, project.root / "a/b/c"
+    below.mkdir(parents=True, exist_ok=True)
+    told = " ".join(project.fine(*words, cwd=below).split())
+    assert "Created ../../../.ralph/loops/shop " in told
+    assert f"The project is {root}, because it has .git; `--here` makes a list in this folder" in told
+    assert "The project is" not in project.fine(*words, "--here", cwd=below)
+    assert (below / ".ralph/loops/shop").is_dir()
+    shutil.rmtree(root / "a")
+    shutil.rmtree(root / ".ralph")
+    assert "The project is" not in project.fine(*words)
+    shutil.rmtree(root / ".ralph")
+
+
+def test_what_is_made_here_is_what_start_finds_from_here(project: Project) -> None:
+    below = project.root / "shop"
+    below.mkdir()
+    project.new("shop", tasks=3)
+    project.fine("new", "shop", "--here", "--from", "-", stdin=b"- One\n", cwd=below)
+    assert "0/1 done" in project.fine("start", "shop", "--session", "s-1", cwd=below)
+
+
+@each("command", ["new", "plan"])
+def test_the_home_folder_is_no_project_unless_it_is_said_to_be(project: Project, command: str) -> None:
+    home, below = project.home, project.home / "projects/shop"
+    below.mkdir(parents=True, exist_ok=True)
+    told = project.refused(command, "shop", cwd=home)
+    assert f"the list would go into {home}, your home folder, and everything below would belong to it" in told
+    assert "change to your project's folder first (`mkdir my-project && cd my-project` makes one)" in told
+    (home / ".ralph").mkdir()
+    told = project.refused(command, "shop", cwd=below)
+    assert f"the list would go into {home}, your home folder, because it has .ralph, and everything" in told
+    assert "with `--here` it is made in this folder" in told
+    project.fine(command, "shop", "--here", cwd=below)
+    assert (below / ".ralph/loops/shop").is_dir()
+    project.fine(command, "shop", "--here", cwd=home)
+    assert (home / ".ralph/loops/shop").is_dir()
+    shutil.rmtree(home / ".ralph")
+    shutil.rmtree(home / "projects")
+
+
+def test_the_root_of_the_file_system_is_no_project(project: Project) -> None:
+    told = project.refused("new", "shop", cwd=Path("/"))
+    assert "the list would go into /, the root of the file system, and everything below" in told
+
+
 def test_outside_any_project_the_folder_itself_is_used(project: Project) -> None:
     plain = project.home / "plain"
     plain.mkdir()
