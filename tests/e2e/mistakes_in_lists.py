@@ -164,6 +164,16 @@ ROWS: tuple[Mistake, ...] = (
         files=listed({"verify": "if test -f cart.txt"}),
     ),
     Mistake(
+        "a check whose program is missing",
+        OWN,
+        (*NEW, "mine.json"),
+        what=("there is no program `gerp` on PATH",),
+        why=("for the check of F1, F2",),
+        cure=("did you mean `grep`?", FILE),
+        code=0,
+        files=listed({"verify": "gerp -q cart index.html"}, {"verify": "gerp -q log index.html"}),
+    ),
+    Mistake(
         "a prd.json with user stories",
         OWN,
         (*NEW, "prd.json"),

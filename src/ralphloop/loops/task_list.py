@@ -47,7 +47,8 @@ def new(
     count = len(draft.listed.tasks)
     many = prompt.count(count, "task")
     told = [f"Created {folder} with {many}." if count else f"Created {folder} with an empty list.", *why]
-    odd = (*draft.slips, *inspection.look(root, draft.listed, {"list": draft.text}).doubts)
+    looked = inspection.look(root, draft.listed, {"list": draft.text}, env=place.env)
+    odd = (*draft.slips, *looked.doubts)
     told += [f"! {doubt}" for doubt in odd]
     mend = f"Mend that in {folder}/feature_list.json; `ralphloop plan --show {name}` looks again."
     told += [mend] if odd else []
@@ -80,7 +81,7 @@ def show_plan(place: Place, name: str | None = None) -> Result:
     source = choose(place, name)
     listed, texts = inspection.read(source, cannot="cannot be read")
     odd = [] if listed.tasks else ["there are no tasks yet"]
-    odd += inspection.look(source.root, listed, texts).doubts
+    odd += inspection.look(source.root, listed, texts, env=place.env).doubts
     facts = {
         "name": source.name,
         "tasks": [_facts(task) for task in listed.tasks],
