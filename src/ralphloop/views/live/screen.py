@@ -231,7 +231,7 @@ def _situation(frame: Frame) -> tuple[str, str]:
     if holder is not None and holder.phase == supervisor.CHECKING:
         return "runs the checks that are due …", ""
     if holder is not None and holder.phase == supervisor.STARTING:
-        return f"starts session {holder.number or 1} …", ""
+        return f"starts session {holder.number + 1} …", ""
     hint = how_to_go_on(frame.view, now=now)
     if hint and (holder is None or frame.view.requested):
         return hint, "yellow"

@@ -126,7 +126,7 @@ def test_a_list_that_cannot_be_read_says_why() -> None:
         (Holder(phase="resting", until=T0), "waits 0:00"),
         (Holder(phase="resting", why="a message"), "waits: a message"),
         (Holder(phase="paused", why="you asked"), "paused: you asked"),
-        (Holder(phase="starting", number=3), "starts session 3 …"),
+        (Holder(phase="starting", number=3), "starts session 4 …"),
         (Holder(phase="working", task="F2"), "at hand: F2 Task 2"),
         (None, "at hand: F2 Task 2"),
     ],
