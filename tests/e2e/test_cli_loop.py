@@ -500,8 +500,8 @@ def test_the_log_tells_each_decision_and_why(project: Project) -> None:
     project.fine("cancel")
     told = project.fine("log", env=WIDE).splitlines()
     assert [line.split()[2] for line in told] == ["arm", "stop", "cancel"]
-    assert "continue (go_on), iteration 2, task F1" in told[1]
-    assert "outcome cancelled, detail cancelled by the person" in told[2]
+    assert "goes on with task F1, iteration 2, by the rule go_on" in told[1]
+    assert "cancel        cancelled by the person" in told[2]
     assert events(project) == ["arm", "stop", "cancel"]
 
 
