@@ -256,13 +256,16 @@ def test_a_loop_that_rests_is_told_that_its_time_begins_anew(project: Project) -
     assert "goes on" not in project.fine("limit", "shop"), "and never will"
 
 
-def test_a_run_that_goes_on_says_that_its_time_begins_anew(project: Project) -> None:
+def test_a_run_that_goes_on_has_its_time_anew_and_numbers_its_sessions_on(project: Project) -> None:
     project.program("claude", CLIENT)
     project.begin("shop", "--max-time", "2h")
     project.fine("pause")
     done = project.run("run", "shop", "--plain")
     assert done.out.startswith("shop goes on (iteration 1 of 15) with a new window of 2 h 00 min.\n"), done
     assert project.run("run", "shop", "--plain", "--json").data["name"] == "shop"
+    entries = [json.loads(line) for line in project.fine("log", "shop", "--json").splitlines()]
+    for event in ("session", "session_end"):
+        assert [entry["number"] for entry in entries if entry["event"] == event] == [1, 2]
 
 
 def test_the_help_says_so_too(project: Project) -> None:

@@ -110,12 +110,11 @@ def _in_utc(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
                 "code": 1,
                 "signal": None,
                 "verdict": "wait",
-                "error": "529",
                 "cost_usd": 0.5,
                 "tokens": 8000,
                 "duration_s": 65.0,
             },
-            "session_end   session 2 ended after 1 min, error 529, exit code 1, 8k tokens, $0.50, the loop waits",
+            "session_end   session 2 ended after 1 min, exit code 1, 8k tokens, $0.50, the loop waits",
         ),
         (
             {"event": "session_end", "reason": "clear", "outcome": "interrupted"},
