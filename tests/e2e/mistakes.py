@@ -297,6 +297,16 @@ ROWS: tuple[Mistake, ...] = (
         cure=("Change to it with `cd ",),
     ),
     Mistake(
+        "a list in the home folder", OWN, ("new", "shop"), folder="../home",
+        what=("the list would go into", "your home folder"), why=("everything below would belong to it",),
+        cure=("change to your project's folder first", "`--here` if you mean it"),
+    ),
+    Mistake(
+        "far below another project", OWN, ("new", "shop"), code=0, files={"a/b/c/x": ""}, folder="a/b/c",
+        what=("Created ../../../.ralph/loops/shop", "The project is"), why=("because it has .git",),
+        cure=("`--here` makes a list in this folder instead",),
+    ),
+    Mistake(
         "the wrong folder, and no name", PEOPLE, ("pause",), setup=_elsewhere, folder="../other",
         what=("no loop is under way in",), why=("under way elsewhere: shop in",), cure=("`cd ",),
     ),

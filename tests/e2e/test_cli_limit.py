@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 
 from e2e.cli_project import SESSION, Project, unfolded
 from hook.lines import text_line
+from security.life import CLIENT
 
 AGENT = {"CLAUDECODE": "1", "CLAUDE_CODE_SESSION_ID": SESSION}
 
@@ -70,7 +72,9 @@ def test_a_limit_is_changed_without_resuming(project: Project) -> None:
     told = project.fine("limit", "shop", "--max-cost", "9", "--max-time", "3h")
     assert "  dollars             $1.00 of $9.00 (before: $5.00)\n" in told
     assert "of 3 h 00 min (before: 2 h 00 min)\n" in told
-    assert told.endswith("shop is paused (interrupted); `ralphloop resume shop` goes on.\n")
+    assert unfolded(told).endswith(
+        "shop is paused (interrupted); `ralphloop resume shop` goes on, with a new window of 3 h 00 min.\n"
+    )
     after = project.status()
     varying = {"limits", "seen_at"}
     assert {k: v for k, v in after.items() if k not in varying} == {
@@ -86,7 +90,8 @@ def test_a_loop_that_a_budget_ended_goes_on_once_it_is_raised(project: Project) 
     assert "higher --max-tokens or --max-cost" in project.refused("resume", "shop")
     told = project.fine("limit", "shop", "--max-cost", "9")
     assert "$1.50 of $9.00 (before: $1.00)" in told
-    assert told.endswith("shop has ended (budget); `ralphloop resume shop` goes on.\n")
+    going_on = "shop has ended (budget); `ralphloop resume shop` goes on, with a new window of 8 h 00 min.\n"
+    assert unfolded(told).endswith(going_on)
     assert project.status()["state"] == "ended"
     project.fine("resume", "shop")
     assert work(project, 1.0)
@@ -235,3 +240,36 @@ def test_no_limit_of_turns_is_no_large_number(project: Project) -> None:
     project.begin("shop", "--max-iterations", "0", "--i-know")
     assert "shop · running · iteration 1 · 0/3 done" in project.fine("status")
     assert "10000" not in project.fine("status") + project.fine("limit", "shop")
+
+
+def test_a_loop_that_rests_is_told_that_its_time_begins_anew(project: Project) -> None:
+    project.begin("shop", "--max-time", "1s")
+    assert "goes on" not in project.fine("limit"), "it does not rest"
+    time.sleep(1.1)
+    assert project.stop() is not None
+    assert project.status()["outcome"] == "limit"
+    told = "shop has ended (limit); `ralphloop resume shop` goes on, with a new window of 1 s.\n"
+    assert unfolded(project.fine("limit")).endswith(told)
+    assert "shop goes on (iteration 1 of 15) with a new window of 1 s: " in unfolded(project.fine("resume"))
+    assert elapsed(project) < 1
+    project.fine("cancel")
+    assert "goes on" not in project.fine("limit", "shop"), "and never will"
+
+
+def test_a_run_that_goes_on_has_its_time_anew_and_numbers_its_sessions_on(project: Project) -> None:
+    project.program("claude", CLIENT)
+    project.begin("shop", "--max-time", "2h")
+    project.fine("pause")
+    done = project.run("run", "shop", "--plain")
+    assert done.out.startswith("shop goes on (iteration 1 of 15) with a new window of 2 h 00 min.\n"), done
+    assert project.run("run", "shop", "--plain", "--json").data["name"] == "shop"
+    entries = [json.loads(line) for line in project.fine("log", "shop", "--json").splitlines()]
+    for event in ("session", "session_end"):
+        assert [entry["number"] for entry in entries if entry["event"] == event] == [1, 2]
+
+
+def test_the_help_says_so_too(project: Project) -> None:
+    for command in ("run", "resume", "limit"):
+        assert "running time, anew at each go-on (default: 8h)" in " ".join(
+            project.fine(command, "--help").split()
+        )

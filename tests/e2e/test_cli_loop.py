@@ -60,7 +60,8 @@ def test_a_paused_loop_lets_the_session_stop_until_it_is_resumed(project: Projec
     loop = project.status()
     assert (loop["state"], loop["outcome"]) == ("paused", "interrupted")
     assert "Status: INTERRUPTED" in (folder / "progress.txt").read_text(encoding="utf-8")
-    assert "shop goes on (iteration 1 of 15)" in project.fine("resume")
+    going_on = "shop goes on (iteration 1 of 15) with a new window of 8 h 00 min: "
+    assert going_on in unfolded(project.fine("resume"))
     assert "Status: IN_PROGRESS" in (folder / "progress.txt").read_text(encoding="utf-8")
     assert project.stop() is not None
 
@@ -263,7 +264,7 @@ def test_without_adopt_a_resume_from_another_session_is_for_the_owner(project: P
 
 def test_adopt_without_any_session_waits_for_the_next_one(project: Project) -> None:
     project.begin()
-    assert "in the next session started here" in project.fine("resume", "--adopt")
+    assert "in the next session started here" in unfolded(project.fine("resume", "--adopt"))
     loop = project.status()
     assert (loop["state"], loop["owner"]) == ("armed", None)
     assert project.stop(SESSION) is None
@@ -499,8 +500,8 @@ def test_the_log_tells_each_decision_and_why(project: Project) -> None:
     project.fine("cancel")
     told = project.fine("log", env=WIDE).splitlines()
     assert [line.split()[2] for line in told] == ["arm", "stop", "cancel"]
-    assert "continue (go_on), iteration 2, task F1" in told[1]
-    assert "outcome cancelled, detail cancelled by the person" in told[2]
+    assert "goes on with task F1, iteration 2, by the rule go_on" in told[1]
+    assert "cancel        cancelled by the person" in told[2]
     assert events(project) == ["arm", "stop", "cancel"]
 
 

@@ -56,7 +56,7 @@ def test_new_creates_a_list_notes_and_a_prompt(project: Project) -> None:
     assert "\nA web shop\n" in prompt
     assert "`.ralph/loops/shop/feature_list.json`" in prompt
     assert "{{" not in prompt
-    assert "write its features into .ralph/loops/shop/feature_list.json" in told
+    assert "write its tasks into .ralph/loops/shop/feature_list.json" in told
 
 
 @each("kind", CORPUS)
@@ -146,6 +146,53 @@ def test_a_subfolder_uses_the_projects_root(project: Project) -> None:
     assert (project.root / ".ralph/loops/shop").is_dir()
 
 
+@each("words", [("new", "shop"), ("plan", "A shop", "--name", "shop")])
+def test_below_a_project_it_says_where_it_writes_and_why(project: Project, words: tuple[str, ...]) -> None:
+    root, below = project.root, project.root / "a/b/c"
+    below.mkdir(parents=True, exist_ok=True)
+    told = " ".join(project.fine(*words, cwd=below).split())
+    assert "Created ../../../.ralph/loops/shop " in told
+    assert f"The project is {root}, because it has .git; `--here` makes a list in this folder" in told
+    assert "The project is" not in project.fine(*words, "--here", cwd=below)
+    assert (below / ".ralph/loops/shop").is_dir()
+    shutil.rmtree(root / "a")
+    shutil.rmtree(root / ".ralph")
+    assert "The project is" not in project.fine(*words)
+    shutil.rmtree(root / ".ralph")
+
+
+def test_what_is_made_here_is_what_start_finds_from_here(project: Project) -> None:
+    below = project.root / "shop"
+    below.mkdir()
+    project.new("shop", tasks=3)
+    project.fine("new", "shop", "--here", "--from", "-", stdin=b"- One\n", cwd=below)
+    assert "0/1 done" in project.fine("start", "shop", "--session", "s-1", cwd=below)
+
+
+@each("command", ["new", "plan"])
+def test_the_home_folder_is_no_project_unless_it_is_said_to_be(project: Project, command: str) -> None:
+    home, below = project.home, project.home / "projects/shop"
+    below.mkdir(parents=True, exist_ok=True)
+    told = project.refused(command, "shop", cwd=home)
+    assert f"the list would go into {home}, your home folder, and everything below would belong to it" in told
+    assert "change to your project's folder first (`mkdir my-project && cd my-project` makes one)" in told
+    (home / ".ralph").mkdir()
+    told = project.refused(command, "shop", cwd=below)
+    assert f"the list would go into {home}, your home folder, because it has .ralph, and everything" in told
+    assert "with `--here` it is made in this folder" in told
+    project.fine(command, "shop", "--here", cwd=below)
+    assert (below / ".ralph/loops/shop").is_dir()
+    project.fine(command, "shop", "--here", cwd=home)
+    assert (home / ".ralph/loops/shop").is_dir()
+    shutil.rmtree(home / ".ralph")
+    shutil.rmtree(home / "projects")
+
+
+def test_the_root_of_the_file_system_is_no_project(project: Project) -> None:
+    told = project.refused("new", "shop", cwd=Path("/"))
+    assert "the list would go into /, the root of the file system, and everything below" in told
+
+
 def test_outside_any_project_the_folder_itself_is_used(project: Project) -> None:
     plain = project.home / "plain"
     plain.mkdir()
@@ -169,12 +216,12 @@ def test_a_name_that_exists_is_refused(project: Project) -> None:
         (b'{"features": [', "stdin is not JSON at line 1 column 15: the text ends in the middle"),
         (
             b'{"tasks": []}',
-            'stdin has no array of features, but one of "tasks"; rename "tasks" to "features".',
+            'stdin has no array "features", but one called "tasks"; rename "tasks" to "features".',
         ),
-        (b'{"features": [1]}', "Feature 1 in stdin is not an object in braces; write {"),
-        (b'{"features": [{"id": "A"}, {"id": "A"}]}', "Two features in stdin have the id A: number 1 and"),
+        (b'{"features": [1]}', "Task 1 in stdin is not an object in braces; write {"),
+        (b'{"features": [{"id": "A"}, {"id": "A"}]}', "Two tasks in stdin have the id A: number 1 and"),
         (b'{"features": [' + b"[" * 100_000, "stdin is not JSON: nested too deeply."),
-        (b"Just words.\n", "stdin has no list: each top-level line such as `- Log in` becomes a feature."),
+        (b"Just words.\n", "stdin has no list: each top-level line such as `- Log in` becomes a task."),
         (b"", "stdin is empty, so nothing is to be done; write a line such as `- Log in` for each task."),
         (b"\xef\xbb\xbf\n", "stdin is empty"),
         (b"\xff\xfe-\0 \0", "stdin is UTF-16 and not UTF-8 text; save it as UTF-8 first."),

@@ -147,7 +147,7 @@ def test_two_lists_of_one_name_are_told_apart_by_layout(project: Project) -> Non
     ("text", "told"),
     [
         ('{"features": [\n  {"id" 1}\n]}', "line 2 column 9"),
-        ('{"features": {}}', "no array of features"),
+        ('{"features": {}}', 'no array "features"'),
         ('{"features": []}', "has no tasks; write some into"),
         ('[{"id": "A", "passes": true}]', "every task of shop is done"),
     ],

@@ -78,7 +78,7 @@ def test_one_loop_is_shown_with_its_tasks(project: Project) -> None:
     project.stop()
     project.fine("done", "F1")
     told = project.fine("status", env=WIDE).splitlines()
-    assert told[0] == "shop · running · iteration 2/15 · 1/3 done · next F2"
+    assert told[0] == "shop · running · iteration 2/15 · 1/3 done, 1 unverified · next F2"
     assert told[1] == f"  features · .ralph/loops/shop · session {SESSION} · last stop just now"
     assert [line.split() for line in told[2:]] == [
         ["✓", "F1", "unverified", "-", "Task", "1"],

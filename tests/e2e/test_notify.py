@@ -120,7 +120,7 @@ def test_the_shapes_of_a_webhook_for_a_real_end(project: Project, shape: str, pa
         wait_until_told(project)
     (got,) = server.got
     assert got.path == path
-    assert "2/2 done, iteration 1/15" in got.data[key]
+    assert "2/2 done, 2 unverified, iteration 1/15" in got.data[key]
     sent = json.dumps([got.data, got.headers])
     assert str(project.root) not in sent
     assert str(project.home) not in sent

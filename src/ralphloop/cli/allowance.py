@@ -40,7 +40,7 @@ ANY_MODE = (*PERMISSION_MODES, value.PLAN)  # where a person sits before the cli
 OPTIONS: tuple[tuple[str, str, str, Callable[[str], float], str], ...] = (
     ("--max-iterations", "iterations", "N", turns, "turns at most (default: 3 per task, at least 15)"),
     ("--max-attempts", "attempts", "N", count, "attempts at one task (default: 5)"),
-    ("--max-time", "time_s", "4h", seconds, "running time (default: 8h)"),
+    ("--max-time", "time_s", "4h", seconds, "running time, anew at each go-on (default: 8h)"),
     ("--max-no-progress", "no_progress", "N", count, "continuations without progress (default: 3)"),
     ("--max-tokens", "tokens", "2M", _or_off(value.tokens), "tokens of the whole loop (default: off)"),
     ("--max-cost", "cost_usd", "USD", _or_off(value.dollars), "dollars of the whole loop (default: off)"),

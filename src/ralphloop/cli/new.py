@@ -13,6 +13,7 @@ from ralphloop.errors import UserError
 from ralphloop.loops.task_list import must_be_list, must_be_name, must_be_new, read
 
 STDIN = "-"
+HERE = "make it in this folder, not in the project around it"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -26,6 +27,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="a feature_list.json or a Markdown list to begin with (- reads stdin)",
     )
+    parser.add_argument("--here", action="store_true", help=HERE)
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.epilog = """\
 examples:
@@ -43,12 +45,12 @@ def run(args: argparse.Namespace) -> int:
     if args.goal == STDIN and args.source == STDIN:
         raise UserError("stdin can be the goal or the list, not both; put one of them into a file.")
     place = loops.here()
-    must_be_new(place, args.name)
+    must_be_new(place, args.name, here=args.here)
     source = _read(args.source) if args.source else None
     if source is not None:
         must_be_list(source)  # before anybody types a goal
     goal = _stdin().decode("utf-8", "surrogateescape") if args.goal == STDIN else utf8(args.goal or "")
-    return show(loops.new(place, args.name, goal=goal, source=source), as_json=args.json)
+    return show(loops.new(place, args.name, goal=goal, source=source, here=args.here), as_json=args.json)
 
 
 def utf8(word: str) -> str:

@@ -70,11 +70,15 @@ def line(text: str, most: int = LINE_MAX) -> str:
     return cut(" ".join(text.split()), most)
 
 
+def done(closed: int, total: int, unverified: int = 0) -> str:
+    """`4/4 done, 1 unverified`."""
+    return "%d/%d done" % (closed, total) + (", %d unverified" % unverified if unverified else "")
+
+
 def tally(work: Worklist) -> str:
     if not work.checkable:
-        return "%d/%d done" % (work.closed, work.total)
-    unverified = work.closed - work.proven - work.given - work.vouched
-    counts = ((work.given, "given"), (work.vouched, "vouched"), (unverified, "unverified"))
+        return done(work.closed, work.total)
+    counts = ((work.given, "given"), (work.vouched, "vouched"), (work.unverified, "unverified"))
     others = ", ".join("%d %s" % count for count in counts if count[0])
     return "%d/%d proven" % (work.proven, work.total) + (" (+ %s)" % others if others else "")
 

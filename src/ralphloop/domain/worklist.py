@@ -84,6 +84,11 @@ class Worklist:
         return self.closed > 0 and not (self.open_total or self.claimed or self.set_aside)
 
     @property
+    def unverified(self) -> int:
+        """Tasks that are closed by the agent's word alone."""
+        return self.closed - self.proven - self.given - self.vouched
+
+    @property
     def digest(self) -> str:
         aside = len(self.set_aside) + self.skipped
         counts = (self.closed + self.claimed, aside, self.total, ",".join(self.open_ids))

@@ -9,6 +9,7 @@ from typing import Any
 from ralphloop import spelling
 from ralphloop.domain.ledger import name_tasks
 from ralphloop.domain.model import Task
+from ralphloop.domain.prompt import done
 from ralphloop.domain.survey import survey
 from ralphloop.domain.worklist import Worklist
 from ralphloop.engine import amendment
@@ -79,7 +80,7 @@ def locked(loop: LoopFiles) -> Iterator[None]:
 
 def tally_line(work: Worklist) -> str:
     """`2/3 done, next F3`: how far the loop is."""
-    text = f"{work.closed}/{work.total} done"
+    text = done(work.closed, work.total)
     if work.next:
         return f"{text}, next {work.next[0].id}."
     if work.complete:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ralphloop.domain.limits import WARNED
-from ralphloop.domain.model import ENDED
+from ralphloop.domain.limits import WARNED, duration
+from ralphloop.domain.model import ENDED, FINAL
 from ralphloop.engine import spending
 from ralphloop.errors import BusyError, UserError
 from ralphloop.loops.allowance import checked, is_off, shown
@@ -49,6 +49,7 @@ def limit(
     used = view.limits
     shown = [f"{view.name} · {terminal.state_told(view)}"]
     shown += [_line(row, working_s=view.working_s) for row in used]
+    shown += [_next(view, used)] if not view.live and view.outcome not in FINAL else []
     told = lines(used, given, before, working_s=view.working_s) if given else shown
     facts = {"id": view.id, "name": view.name, "state": view.state, "outcome": view.outcome}
     told += [_next(view, used)] if given else []
@@ -114,10 +115,10 @@ def _change(place: Place, loop: LoopFiles, given: Mapping[str, float]) -> dict[s
     return before
 
 
-def _next(view: LoopView, used: Iterable[Used]) -> str:
+def _next(view: LoopView, used: Sequence[Used]) -> str:
     """What follows from it."""
-    name, over = view.name, [row for row in used if (row.share or 0.0) >= 1.0]
-    names = ", ".join(LABELS[row.name] for row in over if row.name not in OF_A_TASK)
+    name, has_window = view.name, not view.live  # time begins anew when a loop that rests goes on
+    names = ", ".join(LABELS[row.name] for row in used if _ends(row, has_window=has_window))
     if view.live and not view.undriven:
         return f"{name} is {view.state}; " + (
             f"it stops at the end of the agent's present turn: {names} used up."
@@ -129,7 +130,15 @@ def _next(view: LoopView, used: Iterable[Used]) -> str:
     rests = "is driven by nobody" if view.undriven else rests
     if names:
         return f"{name} {rests}, and goes on only with more: {names} used up."
-    return f"{name} {rests}; `ralphloop {verb} {name}` goes on."
+    window = next((row.most for row in used if row.name == "time_s"), 0.0) if has_window else 0.0
+    anew = f", with a new window of {duration(window)}" if window else ""
+    return f"{name} {rests}; `ralphloop {verb} {name}` goes on{anew}."
+
+
+def _ends(row: Used, *, has_window: bool) -> bool:
+    """Whether a limit is reached that keeps the loop from going on."""
+    is_open = row.name in OF_A_TASK or (has_window and row.name == "time_s")
+    return not is_open and (row.share or 0.0) >= 1.0
 
 
 def _data(used: Iterable[Used]) -> dict[str, Any]:

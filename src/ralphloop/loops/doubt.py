@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from ralphloop.domain.model import Task, TaskList
@@ -32,11 +33,19 @@ _BASH = (
     ("pipefail", re.compile(r"\bset [^;&|\n]{0,60}\bpipefail\b")),
     ("{1..5}", re.compile(r"\{\w+\.\.\w+(?:\.\.\w+)?\}")),
 )
+_PROGRAM = re.compile(r"(?:(?!PATH=)[A-Z_a-z]\w*=[\w./:@%+,-]*[ \t]+)*([\w.][\w.+-]*)(?:[ \t]|$)", re.A)
+_JOINED = re.compile(r"[;&|(){}`\n]")
 
 
-def doubts(listed: TaskList, fields: Fields | None, refused: Mapping[str, str]) -> list[str]:
+def doubts(
+    listed: TaskList,
+    fields: Fields | None,
+    refused: Mapping[str, str],
+    missing: Mapping[str, str] = MappingProxyType({}),
+) -> list[str]:
     """Of a list whose tasks have their names; `fields` are those of a feature list and of its features,
-    `refused` what the shell said about commands that it cannot read."""
+    `refused` what the shell said about commands that it cannot read, `missing` the programs that it does not
+    find, each with the one that may be meant."""
     return [
         *(field.doubts(*fields, [task.id for task in listed.tasks]) if fields is not None else ()),
         *_twins(listed),
@@ -46,6 +55,7 @@ def doubts(listed: TaskList, fields: Fields | None, refused: Mapping[str, str]) 
         *_shared(listed),
         *unmet(listed),
         *_unreadable(listed, refused),
+        *_without_program(listed, missing),
     ]
 
 
@@ -159,6 +169,28 @@ def bash_only(command: str) -> str:
     """A feature of bash that the command uses; empty if none that is seen easily."""
     bare = _QUOTED.sub("''", command[:10_000])
     return next((name for name, pattern in _BASH if pattern.search(bare)), "")
+
+
+def program(command: str) -> str:
+    """What a simple command runs, by its bare name; empty for a path, and for whatever is more than simple:
+    there a program may be missing on purpose."""
+    bare = _QUOTED.sub("''", command[:10_000].strip())
+    found = None if _JOINED.search(bare) else _PROGRAM.match(bare)
+    return found[1] if found else ""
+
+
+def _without_program(listed: TaskList, missing: Mapping[str, str]) -> Iterator[str]:
+    needed: dict[str, Where] = {}
+    for command, where in _owners(listed).items() if missing else ():
+        name = program(command)
+        if name in missing:
+            needed.setdefault(name, Where()).join(where)
+    lines = []
+    for name, where in needed.items():
+        near = missing[name]
+        cure = f"did you mean `{near}`?" if near else "install it, mend the check, or let a task bring it"
+        lines.append(f"there is no program `{shown(name)}` on PATH for the check of {where}: {cure}")
+    yield from bounded(lines)
 
 
 def unmet(listed: TaskList) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from ralphloop.domain import jsontext
@@ -12,16 +13,24 @@ from ralphloop.errors import UserError
 from ralphloop.tasklists import boxes, feature_list, markdown
 from ralphloop.tasklists.markdown import Line
 from ralphloop.views import json_slip
+from ralphloop.views.excerpt import bounded, shown
 
 BULLET = re.compile(r"(?:[-*+]|\d{1,9}[.)])[ \t]+(?:\[(?P<box>[ xX])\](?:[ \t]+|$))?(?P<text>.*)")
 # a line of its own, whether or not it is an item: what proves the task, or is meant to
 _WORDS = "verify|verification|acceptance(?: criteri(?:a|on)| tests?)?|tests?|checks?|done when"
 LABEL = re.compile(rf"[*_]*(?:{_WORDS})[*_ ]*:", re.I)
+# what is meant as an item and lacks its space or its dash; `*Note* …` is emphasis, `[x]: …` a link
+_WORD = r"(?:[^\W\d_]|[\[`\"'])"
+_ALMOST = re.compile(
+    rf"(?P<mark>[-+](?=\*\*|{_WORD})|\*(?={_WORD}[^*]*$)|\d{{1,9}}[.)](?=\*\*|{_WORD}))(?P<text>.+)"
+)
+_NO_DASH = re.compile(r"(?:\[(?P<box>[ xX]?)\](?![(\[:])|[•◦▪‣·])[ \t]*(?P<text>\S.*)")
 
 
 class Draft(NamedTuple):
     text: str = '{\n  "features": []\n}\n'
     listed: TaskList = TaskList([])
+    slips: tuple[str, ...] = ()  # lines that are no item for want of a space or a dash
 
 
 def from_text(name: str, text: str) -> Draft:
@@ -30,15 +39,16 @@ def from_text(name: str, text: str) -> Draft:
             return Draft(text, feature_list.parse({"list": text}))
         except ValueError as error:
             raise UserError(json_slip.told(name, text, f"{name} cannot be used: {error}") + ".") from None
-    found = from_markdown(text)
+    found, slips = from_markdown(text), tuple(bounded(list(_slips(name, text))))
     if not found:
         if not text.strip("\ufeff \t\r\n"):
             raise UserError(
                 f"{name} is empty, so nothing is to be done; write a line such as `- Log in` for each task."
             )
-        raise UserError(f"{name} has no list: each top-level line such as `- Log in` becomes a feature.")
+        why = slips[0] if slips else "each top-level line such as `- Log in` becomes a task"
+        raise UserError(f"{name} has no list: {why}.")
     text = json.dumps({"features": found}, indent=2, ensure_ascii=False) + "\n"
-    return Draft(text, feature_list.parse({"list": text}))
+    return Draft(text, feature_list.parse({"list": text}), slips)
 
 
 def decoded(name: str, data: bytes) -> str:
@@ -93,6 +103,25 @@ def from_markdown(text: str) -> list[dict[str, Any]]:
 def _item(line: Line) -> re.Match[str] | None:
     found = None if line.quoted else BULLET.fullmatch(line.text)
     return found if found and found["text"].strip() else None
+
+
+def _slips(name: str, text: str) -> Iterator[str]:
+    for number, line in enumerate(markdown.lines(text), 1):
+        meant = "" if line.quoted else _meant(line.text)
+        if meant:
+            yield f'line {number} of {name}, "{shown(line.text)}", is text and no item: write {meant}'
+
+
+def _meant(text: str) -> str:
+    """The item that a line is almost, and what it lacks."""
+    almost = _ALMOST.fullmatch(text)
+    if almost:
+        return f'"{shown(almost["mark"] + " " + almost["text"])}", with a space'
+    bare = _NO_DASH.fullmatch(text)
+    if not bare:
+        return ""
+    box = "" if bare["box"] is None else f"[{bare['box'] or ' '}] "
+    return f'"{shown("- " + box + bare["text"])}", with a dash and a space'
 
 
 def _feature(number: int, item: re.Match[str]) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from threading import Thread
 from typing import Any, NamedTuple
 
 from ralphloop import config
+from ralphloop.agents.presence import agent_in
 from ralphloop.domain.ledger import uncommitted
 from ralphloop.domain.limits import tick
 from ralphloop.domain.model import COMPLETE, FINAL, INTERRUPTED, NEEDS_APPROVAL, RATE_LIMITED, LoopState
@@ -100,8 +101,8 @@ def begin(
     *,
     told: Tell = quiet,
 ) -> Driven:
-    """Begin a loop, or go on with the one that there is; `told` hears what a new one begins with, without the
-    doubts that were `seen`."""
+    """Begin a loop, or go on with the one that there is; `told` hears what it begins or goes on with, without
+    the doubts that were `seen`."""
     place, loop, terms = run.place, run.loop, run.terms
     doubts: tuple[str, ...] = ()
     if loop is None:
@@ -110,7 +111,7 @@ def begin(
         terms = replace(terms, session=loop.record.session or "")
     else:
         precheck.require(place, run.source, launching=True)  # it may have come about since the loop began
-        _go_on(run, loop)
+        _go_on(run, loop, told=told)
     run_terms.keep(loop, run.wish)
     if run.wish.anew:
         care.forget(loop)
@@ -300,7 +301,7 @@ def _still_ending(loop: LoopFiles) -> UserError:
     return UserError(f"the last session of {loop.record.name} is still being ended; try again in a moment.")
 
 
-def _go_on(run: Prepared, loop: LoopFiles) -> None:
+def _go_on(run: Prepared, loop: LoopFiles, *, told: Tell) -> None:
     """Take up a loop that rests or that nobody drives; one that waits for a reset goes on waiting."""
     with locked(loop):
         loop.record = loop.shelf.fresh(loop.record)
@@ -314,8 +315,9 @@ def _go_on(run: Prepared, loop: LoopFiles) -> None:
             return
         driven = record.supervision or Supervision()
         again = f"ralphloop run {record.name}"
-        way = resumption.Way(limits, record.session, again, driven, anew=run.wish.anew and not state.live)
-        resumption.take_up(run.place, loop, way)
+        anew = run.wish.anew and not state.live
+        resumption.take_up(run.place, loop, resumption.Way(limits, record.session, again, driven, anew=anew))
+    told(resumption.goes_on(loop, anew=anew and not agent_in(run.place.env)) + ".")
 
 
 def _count_until_killed(loop: LoopFiles) -> None:

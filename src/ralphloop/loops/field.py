@@ -189,7 +189,7 @@ class _Look:
             return "", ""
         is_inside = self._known is FEATURE
         if key in self._elsewhere and (is_inside or key in _INSIDE):
-            return key, 'write it beside "features"' if is_inside else "write it into a feature"
+            return key, 'write it beside "features"' if is_inside else "write it into a task"
         right = meant(key, self._known)
         return right, f'write "{right}"' if right else ""
 

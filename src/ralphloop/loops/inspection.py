@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import re
 import subprocess
 import time
@@ -15,16 +16,18 @@ from ralphloop.errors import UserError
 from ralphloop.loops import doubt
 from ralphloop.loops.field import CRITERIA
 from ralphloop.proof import protect
-from ralphloop.store import tasks
+from ralphloop.spelling import near
+from ralphloop.store import files, tasks
 from ralphloop.tasklists import feature_list
 from ralphloop.tasklists.registry import own_file
 from ralphloop.tasklists.source import Source
 from ralphloop.views import json_slip
-from ralphloop.views.excerpt import shown
+from ralphloop.views.excerpt import SHOWN, shown
 
 SHELL = "/bin/sh"  # as the checks are run
 READ_MOST = 200  # commands that the shell reads
 READ_S, ALL_READ_S = 2.0, 5.0
+_FINDS = 'for name; do command -v "$name" >/dev/null || echo "$name"; done'
 _HEAD = re.compile(r"^\S*sh: (?:-c: )?(?:line )?(?:\d+: )?")
 Texts = Mapping[str, "str | None"]
 
@@ -46,7 +49,14 @@ class Looked(NamedTuple):
     fault: str = ""  # the one of them for which no loop can begin
 
 
-def look(root: str, listed: TaskList, texts: Texts, *, before: Looked | None = None) -> Looked:
+def look(
+    root: str,
+    listed: TaskList,
+    texts: Texts,
+    *,
+    env: Mapping[str, str],
+    before: Looked | None = None,
+) -> Looked:
     """What is doubtful about a list of this project, unless that was looked at before; its tasks get their
     names."""
     name_tasks(listed, Ledger())
@@ -55,7 +65,7 @@ def look(root: str, listed: TaskList, texts: Texts, *, before: Looked | None = N
     text = texts.get("list")
     fields = feature_list.read(text) if text is not None else None
     refused, count = refusals(listed.commands)
-    found = doubt.doubts(listed, fields, refused)
+    found = doubt.doubts(listed, fields, refused, missing(root, listed.commands, env))
     if count < len(listed.commands):
         found.append(f"only the first {count} of {len(listed.commands):,} checks were read by `sh -n`")
     unheld, fault = _unprotected(root, fields[0]) if fields is not None else ([], "")
@@ -93,6 +103,36 @@ def _refusal(command: str) -> str:
         return "it is longer than a command can be" if error.errno == errno.E2BIG else ""
     said = done.stderr.decode("utf-8", "replace").strip()
     return _HEAD.sub("", said.partition("\n")[0]) or "it cannot be read" if done.returncode else ""
+
+
+def missing(root: str, commands: Sequence[str], env: Mapping[str, str]) -> dict[str, str]:
+    """The programs of these commands that the shell does not find, each with the one that may be meant."""
+    names = dict.fromkeys(name for command in commands[:READ_MOST] if (name := doubt.program(command)))
+    path = env.get("PATH") or ""
+    if not names or not path:
+        return {}
+    try:
+        done = subprocess.run(
+            [SHELL, "-c", _FINDS, SHELL, *names],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=READ_S,
+            cwd=root,
+            env={"LC_ALL": "C", "PATH": path},
+        )
+    except (OSError, ValueError, subprocess.TimeoutExpired):
+        return {}  # not looked for: whether it works shows when it is run
+    gone = done.stdout.decode("utf-8", "replace").split()
+    known = sorted(
+        {name for folder in path.split(os.pathsep) for name in files.names(folder)} if gone else ()
+    )
+    return {name: _meant(name, known) for name in gone[: 2 * SHOWN]}
+
+
+def _meant(name: str, known: Sequence[str]) -> str:
+    """The program whose name was misspelt, perhaps only by two letters that changed places."""
+    turned = [one for one in known if sorted(one) == sorted(name)]
+    return "".join(turned[:1] or near(name, known, cutoff=0.8))
 
 
 def _unprotected(root: str, shared: Mapping[str, Any]) -> tuple[list[str], str]:

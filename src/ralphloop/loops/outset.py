@@ -49,7 +49,7 @@ class Wish(NamedTuple):
 def look_over(place: Place, name: str | None = None, *, source: Source | None = None) -> inspection.Looked:
     """A list that a loop can begin over (`source`, where that is known), with what is doubtful about it."""
     source = source or choose(place, name)
-    return inspection.look(source.root, *_startable(source))
+    return inspection.look(source.root, *_startable(source), env=place.env)
 
 
 def start(place: Place, name: str | None = None, *, wish: Wish | None = None) -> Result:
@@ -84,7 +84,7 @@ def arm(place: Place, source: Source, *, wish: Wish) -> Armed:
     listed, texts = _startable(source)
     limits = _checked(wish)
     begun = ready(place, source, session=wish.session, limits=limits, launching=wish.launching)
-    looked = inspection.look(source.root, listed, texts, before=wish.looked)
+    looked = inspection.look(source.root, listed, texts, env=place.env, before=wish.looked)
     if looked.fault:
         raise UserError(looked.fault + ".")
     allowed = _allowed(place, source, listed=listed, wish=wish, doubts=looked.doubts)

@@ -17,6 +17,7 @@ from ralphloop.tasklists.registry import LAYOUTS, own_file
 from ralphloop.tasklists.source import Source
 
 UNDER_WAY = (shelf.OWNED, shelf.ARMED)
+MARKS = (".ralph", ".git")  # of a project's folder
 
 
 class Place:
@@ -39,7 +40,7 @@ class Place:
     def project(self) -> str:
         """The nearest folder that is a project, else this one."""
         for root in self.roots:
-            if any(os.path.exists(os.path.join(root, mark)) for mark in (".ralph", ".git")):
+            if any(os.path.exists(os.path.join(root, mark)) for mark in MARKS):
                 return root
             if root == os.path.dirname(root):
                 break

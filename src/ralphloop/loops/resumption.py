@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from ralphloop.agents.presence import agent_in
-from ralphloop.domain.limits import overspent, task_overspent
+from ralphloop.domain.limits import duration, overspent, task_overspent
 from ralphloop.domain.model import BUDGET, LIMIT, Limits, LoopState
 from ralphloop.domain.prompt import turns
 from ralphloop.domain.supervision import Supervision
@@ -60,7 +60,7 @@ def go_on(place: Place, loop: LoopFiles, *, limits: Mapping[str, float], owner: 
     terms = record.supervision if owner == record.session else None
     with locked(loop):
         take_up(place, loop, Way(limits, owner, f"ralphloop resume {record.name}", terms))
-    told = [_told(place, loop, loop.state())]
+    told = [_told(place, loop)]
     if pins.has_edits(loop):
         how = f"run `ralphloop approve {record.name}` to keep your changes, or the next stop puts them back"
         told.append(f"! The list has other criteria than it began with: {how}.")
@@ -160,12 +160,19 @@ def _taken(loop_id: str, name: str) -> UserError:
     return UserError(f"another loop is in the way: {loop_id}; `ralphloop cancel {name}` ends it.")
 
 
-def _told(place: Place, loop: LoopFiles, state: LoopState) -> str:
+def goes_on(loop: LoopFiles, *, anew: bool) -> str:
+    """`shop goes on (iteration 3 of 15) with a new window of 8 h 00 min`."""
+    limits = loop.record.limits
+    turn = "iteration " + turns(loop.state().iteration, limits.iterations, " of ")
+    window = f" with a new window of {duration(limits.time_s)}" if anew else ""
+    return f"{loop.record.name} goes on ({turn}){window}"
+
+
+def _told(place: Place, loop: LoopFiles) -> str:
     name, owner = loop.record.name, loop.record.session
-    limit = "iteration " + turns(state.iteration, loop.record.limits.iterations, " of ")
+    told = goes_on(loop, anew=not agent_in(place.env))
     if not owner:
-        return f"{name} goes on ({limit}) in the next session started here, or that gets its prompt."
-    told = f"{name} goes on ({limit})"
+        return f"{told} in the next session started here, or that gets its prompt."
     if loop.record.supervision is not None:
         drives = "its supervisor begins the next session." if supervisor.is_held(loop) else ""
         return f"{told}: " + (drives or f"`ralphloop run {name}` drives it.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from ralphloop.domain import prompt
 from ralphloop.domain.model import Task
@@ -13,7 +13,7 @@ from ralphloop.errors import UserError
 from ralphloop.loops import inspection
 from ralphloop.loops.choice import choose
 from ralphloop.loops.draft import Draft, decoded, from_text
-from ralphloop.loops.place import Place
+from ralphloop.loops.place import MARKS, Place
 from ralphloop.loops.result import Result
 from ralphloop.loops.spec import wording
 from ralphloop.spelling import near
@@ -27,19 +27,28 @@ from ralphloop.views.fold import COLUMNS
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 TEMPLATE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "templates", "RALPH_PROMPT.md")
 PROGRESS = "Status: NOT_STARTED\nIteration: 1\n\nNotes:\n"
+GO_THERE = (
+    "change to your project's folder first (`mkdir my-project && cd my-project` makes one), "
+    "or say `--here` if you mean it"
+)
 NO_GOAL = "Work through the list of features below until every one of them works."
 
 
-def new(place: Place, name: str, *, goal: str = "", source: tuple[str, bytes] | None = None) -> Result:
+def new(
+    place: Place, name: str, *, goal: str = "", source: tuple[str, bytes] | None = None, here: bool = False
+) -> Result:
     """A folder with a task list, its notes and the prompt that starts the agent; `source` is the name and the
-    content of a feature_list.json or of a Markdown list to begin with."""
+    content of a feature_list.json or of a Markdown list to begin with. `here` makes it in this very folder,
+    and not in the project around it."""
     draft = from_text(source[0], decoded(*source)) if source is not None else Draft()
-    folder = os.path.relpath(make(place.project, name, draft.text, goal=goal), place.cwd)
-    fill, begin = f"write its features into {folder}/feature_list.json", f"ralphloop start {name}"
+    root, why = _site(place, here=here)
+    folder = os.path.relpath(make(root, name, draft.text, goal=goal), place.cwd)
+    fill, begin = f"write its tasks into {folder}/feature_list.json", f"ralphloop start {name}"
     count = len(draft.listed.tasks)
-    many = prompt.count(count, "feature")
-    told = [f"Created {folder} with {many}." if count else f"Created {folder} with an empty list."]
-    odd = inspection.look(place.project, draft.listed, {"list": draft.text}).doubts
+    many = prompt.count(count, "task")
+    told = [f"Created {folder} with {many}." if count else f"Created {folder} with an empty list.", *why]
+    looked = inspection.look(root, draft.listed, {"list": draft.text}, env=place.env)
+    odd = (*draft.slips, *looked.doubts)
     told += [f"! {doubt}" for doubt in odd]
     mend = f"Mend that in {folder}/feature_list.json; `ralphloop plan --show {name}` looks again."
     told += [mend] if odd else []
@@ -49,11 +58,11 @@ def new(place: Place, name: str, *, goal: str = "", source: tuple[str, bytes] | 
     return Result({**facts, "doubts": list(odd)}, tuple(told))
 
 
-def plan(place: Place, goal: str, *, name: str | None = None) -> Result:
-    """An empty list for a goal; who plans writes the features into it."""
+def plan(place: Place, goal: str, *, name: str | None = None, here: bool = False) -> Result:
+    """An empty list for a goal; who plans writes the tasks into it."""
     if not goal.strip():
         raise UserError("plan needs a goal: `ralphloop plan 'what is to be built'`; --show shows a list.")
-    root = place.project
+    root, why = _site(place, here=here)
     known = files.names(os.path.join(root, ".ralph", "loops"))
     name = name or free_name(wording.slug(goal) or "plan", known)
     folder = os.path.relpath(make(root, name, Draft().text, goal=goal), place.cwd)
@@ -61,7 +70,8 @@ def plan(place: Place, goal: str, *, name: str | None = None) -> Result:
     look_at = f"{command(place.env)} plan --show {name}"
     told = (
         f"Created {folder} for this goal; its list is empty.",
-        f"Write the features into {listed}, then look at it: `{look_at}`",
+        *why,
+        f"Write the tasks into {listed}, then look at it: `{look_at}`",
     )
     return Result({"name": name, "folder": folder, "list": listed, "next": look_at}, told)
 
@@ -71,7 +81,7 @@ def show_plan(place: Place, name: str | None = None) -> Result:
     source = choose(place, name)
     listed, texts = inspection.read(source, cannot="cannot be read")
     odd = [] if listed.tasks else ["there are no tasks yet"]
-    odd += inspection.look(source.root, listed, texts).doubts
+    odd += inspection.look(source.root, listed, texts, env=place.env).doubts
     facts = {
         "name": source.name,
         "tasks": [_facts(task) for task in listed.tasks],
@@ -93,14 +103,37 @@ def show_plan(place: Place, name: str | None = None) -> Result:
     return Result(facts, tuple(told))
 
 
-def must_be_new(place: Place, name: str) -> None:
-    """Refuse a name that is taken, before anything is read for it."""
-    _must_be_free(place.project, name)
+def must_be_new(place: Place, name: str, *, here: bool = False) -> None:
+    """Refuse a name that is taken, and a place that is no project, before anything is read for it."""
+    _must_be_free(_site(place, here=here)[0], name)
 
 
 def must_be_list(source: tuple[str, bytes]) -> None:
     """Refuse what no list can be made from."""
     from_text(source[0], decoded(*source))
+
+
+def _site(place: Place, *, here: bool) -> tuple[str, list[str]]:
+    """The project that gets a new list, and why it is that one if it is not where the person stands."""
+    root, cwd = place.project, os.path.realpath(place.cwd)
+    if here:
+        return cwd, []
+    mark = next((mark for mark in MARKS if os.path.exists(os.path.join(root, mark))), "")
+    because = f", because it has {mark}" if mark else ""
+    wide = _too_wide(root, place.env)
+    if wide:
+        cure = GO_THERE if root == cwd else "with `--here` it is made in this folder"
+        where = f"{root}, {wide}{because}"
+        raise UserError(f"the list would go into {where}, and everything below would belong to it; {cure}.")
+    told = f"The project is {root}{because}; `--here` makes a list in this folder instead."
+    return root, [told] if root != cwd else []
+
+
+def _too_wide(root: str, env: Mapping[str, str]) -> str:
+    """What a folder is that holds everything of a person or of the machine; empty for any other."""
+    if root == os.path.dirname(root):
+        return "the root of the file system"
+    return "your home folder" if root == os.path.realpath(env.get("HOME") or os.sep) else ""
 
 
 def read(path: str) -> tuple[str, bytes]:

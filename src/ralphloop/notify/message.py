@@ -12,7 +12,7 @@ from ralphloop.config import END, PERSON
 from ralphloop.domain import model
 from ralphloop.domain.limits import duration
 from ralphloop.domain.model import LoopState
-from ralphloop.domain.prompt import answering, cut, turns
+from ralphloop.domain.prompt import answering, cut, done, turns
 from ralphloop.domain.worklist import Worklist
 from ralphloop.proof.mask import mask
 from ralphloop.store.shelf import Record
@@ -94,7 +94,7 @@ def trial(name: str) -> Message:
 
 def _figures(record: Record, state: LoopState, work: Worklist | None) -> str:
     """It begins with a digit or a letter: no program takes it for an option."""
-    parts = [f"{work.closed}/{work.total} done"] if work is not None else []
+    parts = [done(work.closed, work.total, work.unverified)] if work is not None else []
     parts.append("iteration " + turns(state.iteration, record.limits.iterations, "/"))
     return ", ".join([*parts, duration(state.elapsed_s)]) + "."
 

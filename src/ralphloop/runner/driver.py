@@ -51,7 +51,12 @@ class Supervisor:
         self._pace = Pace(margin_s=self._terms.margin_s, backoff_s=self._terms.backoff_s)
         self._trouble = Trouble()
         self._holder = Holder(
-            pid=os.getpid(), since=time.time(), boot=boot.identity(), cwd=custody.cwd, owes=True
+            pid=os.getpid(),
+            since=time.time(),
+            number=supervisor.last(custody.loop).number,  # sessions are counted through all runs of a loop
+            boot=boot.identity(),
+            cwd=custody.cwd,
+            owes=True,
         )
         self._hide = partial(mask, secrets=spellings(secrets(os.environ)))
 

@@ -33,7 +33,7 @@ class Holder:
     until: float  # when a wait is over, 0 for one without an end
     why: str  # what it waits for
     session: str
-    number: int  # of the session in this run
+    number: int  # of its last session, through all runs of the loop
     model: str
     task: str
     boot: str  # of the machine, while it drives; empty once it has come to its end

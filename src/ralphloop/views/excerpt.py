@@ -22,6 +22,10 @@ class Where:
         if len(self.first) < SHOWN:
             self.first.append(shown(name))
 
+    def join(self, other: Where) -> None:
+        self.first = [*self.first, *other.first][:SHOWN]
+        self.count += other.count
+
     def __str__(self) -> str:
         return few(self.first, self.count)
 

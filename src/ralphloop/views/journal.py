@@ -7,6 +7,7 @@ from typing import Any
 
 from ralphloop.agents.stamp import moment
 from ralphloop.domain import jsontext
+from ralphloop.domain.model import PAUSED
 from ralphloop.domain.plain import plain
 from ralphloop.domain.prompt import line as one_line
 from ralphloop.views.clock import local
@@ -14,13 +15,22 @@ from ralphloop.views.figure import dollars, span, tokens
 
 Entry = dict[str, Any]
 
-# What is said after the event's own words; everything else stays in the JSON.
-_FACTS = ("task", "outcome", "detail", "reason", "question", "answer")
+# What is said of an event that has no words of its own; everything else stays in the JSON.
+_TEXTS = ("detail", "reason", "question", "answer")
 _SHOWN = 5
+# events whose words are a sentence of their own
+_SENTENCES = ("stop", "session", "session_end")
+# what a supervisor does after a session, by its verdict
+_FOLLOWS = {
+    "next": "another one follows",
+    "wait": "the loop waits",
+    "rest": "the loop rests",
+    "end": "the run ends",
+}
 
 
 def line(raw: str) -> str:
-    """`2026-01-31 10:00:05  stop  continue (go_on), iteration 3, task F2`, in local time."""
+    """`2026-01-31 10:00:05  stop  goes on with task F2, iteration 3, by the rule go_on`, in local time."""
     try:
         entry = jsontext.parse_object(raw)
     except ValueError:
@@ -35,26 +45,53 @@ def when(entry: Entry) -> str:
     return str(entry.get("at")) if seconds is None else local(seconds)
 
 
+def sentence(entry: Entry) -> str:
+    """What the entry says, without its time."""
+    event = entry.get("event")
+    return words(entry) if event in _SENTENCES else f"{event} {words(entry)}".strip()
+
+
 def words(entry: Entry) -> str:
     """What the entry says, without its time and its event."""
     event = entry.get("event")
-    tell = _TOLD.get(event, _facts) if isinstance(event, str) else _facts
+    tell = _TOLD.get(event, _usual) if isinstance(event, str) else _usual
     parts = tell(entry)
     if event in ("arm", "bind", "adopt", "resume"):
         parts.append(f"session {_said(entry.get('session') or 'none yet')}")
     return ", ".join(part for part in parts if part)
 
 
-def _facts(entry: Entry, names: tuple[str, ...] = _FACTS) -> list[str]:
+def _usual(entry: Entry) -> list[str]:
+    texts = [_said(entry[name]) for name in _TEXTS if entry.get(name)]
+    outcome = _said(entry.get("outcome") or "")
+    known = [] if any(text.startswith(outcome) for text in texts) else [outcome]
+    return [*_facts(entry, ("task",)), *known, *texts]
+
+
+def _facts(entry: Entry, names: tuple[str, ...]) -> list[str]:
     return [f"{name} {_said(entry[name])}" for name in names if entry.get(name)]
 
 
 def _stop(entry: Entry) -> list[str]:
-    parts = [f"{entry.get('decision')} ({entry.get('rule')})", f"iteration {entry.get('iteration')}"]
+    parts = [_decided(entry), f"iteration {entry.get('iteration')}"]
     for name in ("claimed", "proven"):
         if isinstance(entry.get(name), list) and entry[name]:
             parts.append(f"{name} " + ", ".join(map(str, entry[name])))
-    return parts + _facts(entry, ("refused", "task", "outcome", "detail"))
+    return [*parts, *_facts(entry, ("refused",)), f"by the rule {_said(entry.get('rule'))}"]
+
+
+def _decided(entry: Entry) -> str:
+    """What a stop led to."""
+    if entry.get("decision") == "continue":
+        return f"goes on with task {_said(entry['task'])}" if entry.get("task") else "goes on"
+    if not entry.get("outcome"):
+        return "lets the turn end"
+    ends = "rests" if entry.get("state") == PAUSED else "ends"
+    return f"the loop {ends}: {_said(entry['outcome'])}" + _because(entry)
+
+
+def _because(entry: Entry) -> str:
+    return f" ({_said(entry['detail'])})" if entry.get("detail") else ""
 
 
 def _proven(entry: Entry) -> list[str]:
@@ -112,21 +149,34 @@ def _claim(entry: Entry) -> list[str]:
 
 
 def _session(entry: Entry) -> list[str]:
-    number = [f"number {entry['number']}"] if entry.get("number") else []
-    return [*number, *_facts(entry, ("task", "model", "session"))]
+    task = f" with task {_said(entry['task'])}" if entry.get("task") else ""
+    return [f"{_numbered(entry)} begins{task}", *_facts(entry, ("model",)), _said(entry.get("session") or "")]
+
+
+def _numbered(entry: Entry) -> str:
+    return f"session {_said(entry['number'])}" if entry.get("number") else "the session"
 
 
 def _session_end(entry: Entry) -> list[str]:
     """What the supervisor makes of a session, or, where there is none, why the client ended it."""
-    parts = [f"number {entry['number']}"] if entry.get("number") else []
-    parts += _facts(entry, ("verdict", "reason", "outcome", "error", "signal"))
-    if entry.get("code"):  # 0 says nothing
-        parts.append(f"exit code {_said(entry['code'])}")
-    if _is_number(entry.get("duration_s")):
-        parts.append(span(entry["duration_s"]))
+    after = f" after {span(entry['duration_s'])}" if _is_number(entry.get("duration_s")) else ""
+    parts = [f"{_numbered(entry)} ended{after}", *_trouble(entry)]
     if _is_number(entry.get("tokens")):
         parts.append(f"{tokens(entry['tokens'])} tokens")
-    return [*parts, dollars(entry["cost_usd"])] if _is_number(entry.get("cost_usd")) else parts
+    if _is_number(entry.get("cost_usd")):
+        parts.append(dollars(entry["cost_usd"]))
+    follows = _FOLLOWS.get(str(entry.get("verdict")), "")
+    rests = f"the loop rests: {_said(entry['outcome'])}" if entry.get("outcome") else ""
+    return [*parts, f"{follows}{_because(entry)}" if follows else rests]
+
+
+def _trouble(entry: Entry) -> list[str]:
+    """How it ended, where that says something: by itself and without an error says nothing."""
+    reason, error = entry.get("reason"), entry.get("error")
+    found = [_said(reason)] if reason and reason != "completed" else []
+    found += ["with an error" if error is True else f"error {_said(error)}"] if error else []
+    found += _facts(entry, ("signal",))
+    return [*found, f"exit code {_said(entry['code'])}"] if entry.get("code") else found
 
 
 def _is_number(value: Any) -> bool:

@@ -88,19 +88,19 @@ def _shape(name: str, value: Any) -> str:
         return _elsewhere(name, value)
     if not isinstance(features, list):
         kind = "an object" if isinstance(features, dict) else "something else"
-        return f"{name} has no array of features, but {kind}; write a list in brackets: " + _EXAMPLE
+        return f'{name} has no array "features", but {kind}; write a list in brackets: ' + _EXAMPLE
     for place, feature in enumerate(features, 1):
         if not isinstance(feature, dict):
             said = shown(feature, 30) if isinstance(feature, str) else "Log in"
             cure = f'write {{"description": "{said}"}}'
-            return f"Feature {place} in {name} is not an object in braces; {cure}"
+            return f"Task {place} in {name} is not an object in braces; {cure}"
     return next(_twins(name, features), "")
 
 
 def _elsewhere(name: str, value: dict[str, Any]) -> str:
     if isinstance(value.get(_STORIES), list):
         return (
-            f'{name} has its tasks under "{_STORIES}", which is not read, and no array of features. '
+            f'{name} has its tasks under "{_STORIES}", which is not read, and no array "features". '
             'Rename that to "features", and "acceptanceCriteria" in each story to "steps"; "id", "title" and '
             '"passes" are read as they are. Then give each story a command in "verify" that proves it'
         )
@@ -109,10 +109,10 @@ def _elsewhere(name: str, value: dict[str, Any]) -> str:
     meant = meant or (lists if len(lists) == 1 else [])
     if meant:
         said = shown(meant[0], 40)
-        return f'{name} has no array of features, but one of "{said}"; rename "{said}" to "features"'
+        return f'{name} has no array "features", but one called "{said}"; rename "{said}" to "features"'
     if "description" in value or "title" in value:
-        return f'{name} has no array of features, but one task; write {{"features": [ … ]}} around it'
-    return f"{name} has no array of features; it looks like " + _EXAMPLE
+        return f'{name} has no array "features", but one task; write {{"features": [ … ]}} around it'
+    return f'{name} has no array "features"; it looks like ' + _EXAMPLE
 
 
 def _twins(name: str, features: list[dict[str, Any]]) -> Iterator[str]:
@@ -121,7 +121,7 @@ def _twins(name: str, features: list[dict[str, Any]]) -> Iterator[str]:
         known = identity(feature.get("id"))
         if known and known in seen:
             yield (
-                f"Two features in {name} have the id {shown(known)}: number {seen[known]} and number {place} "
+                f"Two tasks in {name} have the id {shown(known)}: number {seen[known]} and number {place} "
                 "of the list, but an id is one task's; give one of them another id"
             )
         seen.setdefault(known, place)

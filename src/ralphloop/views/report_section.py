@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from ralphloop.agents.stamp import moment
 from ralphloop.domain.model import COMPLETE, PROVEN, THE_LIST
+from ralphloop.domain.prompt import done
 from ralphloop.views import figure, journal
 from ralphloop.views.clock import local
 from ralphloop.views.figure import Used
@@ -60,7 +61,7 @@ def sections(report: Report) -> Iterator[Section]:
 def facts(report: Report) -> list[tuple[str, str]]:
     """What stands at the top, as names and values."""
     view, counts = report.view, report.counts
-    asked = f"{view.done}/{view.total} done"
+    asked = done(view.done, view.total)
     known = [
         ("outcome", report.outcome),
         ("why", view.detail),

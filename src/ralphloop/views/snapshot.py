@@ -20,6 +20,7 @@ from ralphloop.domain.model import (
     NEEDS_INPUT,
     PAUSED,
     RUNNING,
+    UNVERIFIED,
     WAITING,
     LoopState,
     TaskList,
@@ -106,6 +107,11 @@ class LoopView(NamedTuple):
     def undriven(self) -> bool:
         """Whether it is under way, and its supervisor is gone."""
         return self.live and self.supervised and self.driver is None
+
+    @property
+    def unverified(self) -> int:
+        """Tasks that are closed by the agent's word alone."""
+        return sum(task.state == UNVERIFIED for task in self.tasks)
 
     @property
     def claimed(self) -> str | None:

@@ -31,7 +31,7 @@ from ralphloop.domain.model import (
     SKIPPED,
 )
 from ralphloop.domain.plain import plain
-from ralphloop.domain.prompt import answering, turns
+from ralphloop.domain.prompt import answering, done, turns
 from ralphloop.tasklists.registry import traits
 from ralphloop.views import figure
 from ralphloop.views.clock import local
@@ -82,7 +82,7 @@ def block(view: LoopView, *, now: float, width: int = COLUMNS) -> list[str]:
 
 def _headline(view: LoopView) -> str:
     parts = [view.name, state_told(view), "iteration " + turns(view.iteration, view.max_iterations, "/")]
-    parts.append(f"{view.done}/{view.total} done")
+    parts.append(done(view.done, view.total, view.unverified))
     if view.claimed is not None:  # which task is next shows when it is checked
         parts.append("claimed " + view.claimed)
     elif view.next is not None:

@@ -53,3 +53,51 @@ def test_a_text_that_begins_with_a_link_is_markdown() -> None:
 def test_a_json_name_is_json() -> None:
     with pytest.raises(UserError, match="is not JSON"):
         from_text("list.json", "- a\n")
+
+
+@each(
+    ("line", "told"),
+    [
+        ("-Pay", 'write "- Pay", with a space'),
+        ("+Pay by card", 'write "+ Pay by card", with a space'),
+        ("*Pay", 'write "* Pay", with a space'),
+        ("1.Pay", 'write "1. Pay", with a space'),
+        ("2)Pay", 'write "2) Pay", with a space'),
+        ("-[ ] Pay", 'write "- [ ] Pay", with a space'),
+        ("-`pay` works", 'write "- `pay` works", with a space'),
+        ("[ ] Pay", 'write "- [ ] Pay", with a dash and a space'),
+        ("[x]Pay", 'write "- [x] Pay", with a dash and a space'),
+        ("[] Pay", 'write "- [ ] Pay", with a dash and a space'),
+        ("• Pay", 'write "- Pay", with a dash and a space'),
+        ("  -Verify: `make`", 'write "- Verify: `make`", with a space'),
+    ],
+)
+def test_a_line_that_is_almost_an_item_is_named_with_what_to_write(line: str, told: str) -> None:
+    said = from_text("ideas.md", f"# Shop\n\n- Log in\n{line}\n").slips
+    assert said == (f'line 4 of ideas.md, "{line.strip()}", is text and no item: {told}',)
+
+
+@each(
+    "line",
+    [
+        "---", "***", "--option", "-5 degrees", "1.5 seconds", "2026.", "**Bold** words", "*Note*: words",
+        "- Pay", "[x]: https://x.invalid", "[x](https://x.invalid)", "[home] page", "```\n-Pay\n```",
+        "<!--\n-Pay\n-->", "Pay - later", "-", "+1 for that", "*", "Words", "",
+    ],
+)  # fmt: skip
+def test_what_is_no_item_on_purpose_is_not_named(line: str) -> None:
+    assert from_text("ideas.md", f"- Log in\n\n{line}\n").slips == ()
+
+
+def test_of_many_such_lines_the_first_are_named() -> None:
+    *_, last = said = from_text("ideas.md", "- a\n" + "-b\n" * 50).slips
+    assert (len(said), last) == (7, "and 44 more of this kind")
+
+
+def test_without_any_item_the_first_such_line_says_what_is_missing() -> None:
+    with pytest.raises(UserError) as raised:
+        from_text("ideas.md", "# Shop\n-Log in\n-Log out\n")
+    assert str(raised.value) == (
+        'ideas.md has no list: line 2 of ideas.md, "-Log in", is text and no item: '
+        'write "- Log in", with a space.'
+    )

@@ -193,7 +193,7 @@ def test_what_the_parser_does_not_read_is_told_and_what_it_reads_is_not(key: str
     ("shared", "told"),
     [
         ({"verfy": "x"}, [f'"verfy" beside "features" {DOES_NOTHING}: write "verify"']),
-        ({"depends_on": ["F1"]}, [f'"depends_on" beside "features" {DOES_NOTHING}: write it into a feature']),
+        ({"depends_on": ["F1"]}, [f'"depends_on" beside "features" {DOES_NOTHING}: write it into a task']),
         (
             {"verify": 5},
             [

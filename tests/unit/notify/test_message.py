@@ -56,7 +56,7 @@ def test_every_occasion_has_its_kind_and_names_the_loop(about: str, kind: str) -
     told = said(about)
     assert told.kind == kind
     assert told.title.startswith("ralphloop: shop ")
-    assert told.body.startswith("1/1 done, iteration 7/15, 41 min.")
+    assert told.body.startswith("1/1 done, 1 unverified, iteration 7/15, 41 min.")
 
 
 @pytest.mark.parametrize("about", ["rate_limited", "cancelled", "interrupted", ""])

@@ -36,7 +36,7 @@ def _in_utc(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
                 "task": "F2",
                 "claimed": ["F1"],
             },
-            "stop          continue (go_on), iteration 3, claimed F1, task F2",
+            "stop          goes on with task F2, iteration 3, claimed F1, by the rule go_on",
         ),
         (
             {
@@ -47,13 +47,61 @@ def _in_utc(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
                 "outcome": "limit",
                 "detail": "9 of 9",
             },
-            "stop          allow (limits), iteration 9, outcome limit, detail 9 of 9",
+            "stop          the loop ends: limit (9 of 9), iteration 9, by the rule limits",
         ),
-        ({"event": "ask", "task": "F1", "question": "a\nb"}, "ask           task F1, question a b"),
+        ({"event": "ask", "task": "F1", "question": "a\nb"}, "ask           task F1, a b"),
         ({"event": "busy"}, "busy"),
         (
+            {"event": "cancel", "outcome": "cancelled", "detail": "cancelled by the person"},
+            "cancel        cancelled by the person",
+        ),
+        (
+            {"event": "run_end", "outcome": "failed", "detail": "no login"},
+            "run_end       failed, no login",
+        ),
+        (
+            {
+                "event": "stop",
+                "decision": "allow",
+                "rule": "person",
+                "state": "paused",
+                "iteration": 2,
+                "outcome": "interrupted",
+            },
+            "stop          the loop rests: interrupted, iteration 2, by the rule person",
+        ),
+        (
+            {"event": "stop", "decision": "allow", "rule": "running", "iteration": 2},
+            "stop          lets the turn end, iteration 2, by the rule running",
+        ),
+        (
+            {
+                "event": "session_end",
+                "number": 1,
+                "code": 0,
+                "verdict": "end",
+                "reason": "completed",
+                "error": False,
+                "duration_s": 9.0,
+                "detail": "complete",
+            },
+            "session_end   session 1 ended after 9 s, the run ends (complete)",
+        ),
+        (
+            {
+                "event": "session_end",
+                "number": 3,
+                "verdict": "next",
+                "reason": "idle",
+                "error": True,
+                "signal": 9,
+                "detail": "",
+            },
+            "session_end   session 3 ended, idle, with an error, signal 9, another one follows",
+        ),
+        (
             {"event": "session", "session": "s2", "number": 2, "model": "m", "task": "F2"},
-            "session       number 2, task F2, model m, session s2",
+            "session       session 2 begins with task F2, model m, s2",
         ),
         (
             {
@@ -62,20 +110,19 @@ def _in_utc(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
                 "code": 1,
                 "signal": None,
                 "verdict": "wait",
-                "error": "529",
                 "cost_usd": 0.5,
-                "tokens": 83000,
-                "duration_s": 125.0,
+                "tokens": 8000,
+                "duration_s": 65.0,
             },
-            "session_end   number 2, verdict wait, error 529, exit code 1, 2 min, 83k tokens, $0.50",
+            "session_end   session 2 ended after 1 min, exit code 1, 8k tokens, $0.50, the loop waits",
         ),
         (
             {"event": "session_end", "reason": "clear", "outcome": "interrupted"},
-            "session_end   reason clear, outcome interrupted",
+            "session_end   the session ended, clear, the loop rests: interrupted",
         ),
         (
             {"event": "session_end", "number": True, "tokens": "x", "cost_usd": -1},
-            "session_end   number True",
+            "session_end   session True ended",
         ),
         (
             {"event": "handover", "why": "the context is 71 % full", "task": "F3"},

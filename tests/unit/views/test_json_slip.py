@@ -52,7 +52,7 @@ def test_a_slip_in_json_is_told_by_its_place_and_its_cure(text: str, said: str) 
     [
         (
             '{"tasks": []}',
-            'a.json has no array of features, but one of "tasks"; rename "tasks" to "features"',
+            'a.json has no array "features", but one called "tasks"; rename "tasks" to "features"',
         ),
         ('{"feature": []}', 'rename "feature" to "features"'),
         ('{"Features": []}', 'rename "Features" to "features"'),
@@ -60,14 +60,14 @@ def test_a_slip_in_json_is_told_by_its_place_and_its_cure(text: str, said: str) 
         ('{"a": [], "b": [], "stories": []}', 'rename "stories" to "features"'),
         ('{"userStories": []}', 'has its tasks under "userStories", which is not read'),
         ('{"id": "F1", "description": "x"}', 'but one task; write {"features": [ … ]} around it'),
-        ("{}", "a.json has no array of features; it looks like {"),
-        ('{"features": {}}', "a.json has no array of features, but an object; write a list in brackets"),
-        ("5", "a.json has no array of features, but something else"),
-        ('["Log in"]', 'Feature 1 in a.json is not an object in braces; write {"description": "Log in"}'),
-        ('[{"id": "A"}, 1]', "Feature 2 in a.json is not an object in braces"),
+        ("{}", 'a.json has no array "features"; it looks like {'),
+        ('{"features": {}}', 'a.json has no array "features", but an object; write a list in brackets'),
+        ("5", 'a.json has no array "features", but something else'),
+        ('["Log in"]', 'Task 1 in a.json is not an object in braces; write {"description": "Log in"}'),
+        ('[{"id": "A"}, 1]', "Task 2 in a.json is not an object in braces"),
         (
             '[{"id": 1}, {}, {"id": "1"}]',
-            "Two features in a.json have the id 1: number 1 and number 3 of the list",
+            "Two tasks in a.json have the id 1: number 1 and number 3 of the list",
         ),
     ],
 )

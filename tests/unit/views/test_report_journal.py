@@ -68,7 +68,7 @@ from unit.domain.cases import each
                 "proven": ["F1"],
                 "task": "F2",
             },
-            "continue (go_on), iteration 2, claimed F1, proven F1, task F2",
+            "goes on with task F2, iteration 2, claimed F1, proven F1, by the rule go_on",
         ),
     ],
 )

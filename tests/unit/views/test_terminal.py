@@ -54,9 +54,13 @@ def block(**values: Any) -> list[str]:
 
 def test_a_running_loop_needs_no_advice() -> None:
     assert block() == [
-        "shop · running · iteration 3/30 · 1/3 done · next F2",
+        "shop · running · iteration 3/30 · 1/3 done, 1 unverified · next F2",
         "  features · .ralph/loops/shop · session s1 · last stop 2 min ago",
     ]
+
+
+def test_a_list_of_which_all_is_proven_says_no_more() -> None:
+    assert block(tasks=(task(1, "proven"), task(2)))[0].endswith(" · 1/3 done · next F2")
 
 
 @each(

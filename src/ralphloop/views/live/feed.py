@@ -259,7 +259,4 @@ def told_of(entry: history.Entry) -> Activity | None:
     event = entry["event"]
     if event not in _SHOWN and not (event == "stop" and (entry.get("outcome") or entry.get("refused"))):
         return None
-    words = journal.words(entry)
-    return Activity(
-        FAILED if event in _BAD else LOOP, (plain(f"{event} {words}".strip()),), history.at(entry)
-    )
+    return Activity(FAILED if event in _BAD else LOOP, (plain(journal.sentence(entry)),), history.at(entry))

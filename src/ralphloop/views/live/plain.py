@@ -20,6 +20,7 @@ _WIDE = max(map(len, WORDS.values()))
 _TIME = "%m-%d %H:%M:%S"
 HANG = len("01-31 10:00:05") + 2 + _WIDE + 2  # behind the time and the word
 FIRST = 20  # of what happened before
+SETTLE_S = 1.0  # journal and stream have a writer each: within this time both have written what happened
 
 
 class Lines:
@@ -28,20 +29,20 @@ class Lines:
     def __init__(self, width: int = COLUMNS) -> None:
         self._width = width
         self._last = 0
+        self._held: list[Activity] = []
         self._headline = ""
         self._waited = ""
         self._is_silent = False
 
-    def news(self, frame: Frame) -> list[str]:
-        first = not self._headline
-        fresh = [pair for pair in frame.activities if pair[0] > self._last]
-        if frame.activities:
-            self._last = frame.activities[-1][0]
-        told = [
-            line
-            for _, activity in (fresh[-FIRST:] if first else fresh)
-            for line in lines_of(activity, frame.now, self._width)
-        ]
+    def news(self, frame: Frame, *, is_last: bool = False) -> list[str]:
+        """In the order of their moments, so what has just happened is held back until both have written."""
+        fresh = [activity for number, activity in frame.activities if number > self._last]
+        self._last = max([self._last, *(number for number, _ in frame.activities)])
+        fresh = fresh if self._headline else fresh[-FIRST:]
+        known = sorted([*self._held, *fresh], key=lambda told: told.at)
+        ready = [told for told in known if is_last or not 0 <= frame.now - told.at < SETTLE_S]
+        self._held = [told for told in known if told not in ready]
+        told = [line for activity in ready for line in lines_of(activity, frame.now, self._width)]
         return [*told, *self._changes(frame)]
 
     def _changes(self, frame: Frame) -> list[str]:

@@ -6,6 +6,7 @@ from rich.text import Text
 
 from ralphloop.agents.activity import EDIT, ERROR, FAILED, HOOK, LOOP, PROMPT, SENT, TEXT, TOOL, Activity
 from ralphloop.domain.model import COMPLETE, OPEN, UNLIMITED
+from ralphloop.domain.prompt import done
 from ralphloop.store import supervisor
 from ralphloop.views import figure
 from ralphloop.views.fold import width_of
@@ -55,7 +56,7 @@ class Screen:
             (cut(view.name, max(8, width // 3), more=self._signs.more), "bold"),
             (state_told(view), _state_style(frame)),
             (f"iteration {view.iteration}{most}", ""),
-            (f"{view.done}/{view.total} done", ""),
+            (done(view.done, view.total, view.unverified), ""),
         ]
         if frame.holder and frame.holder.number:
             parts.append((f"session {frame.holder.number}", ""))
@@ -231,7 +232,7 @@ def _situation(frame: Frame) -> tuple[str, str]:
     if holder is not None and holder.phase == supervisor.CHECKING:
         return "runs the checks that are due …", ""
     if holder is not None and holder.phase == supervisor.STARTING:
-        return f"starts session {holder.number or 1} …", ""
+        return f"starts session {holder.number + 1} …", ""
     hint = how_to_go_on(frame.view, now=now)
     if hint and (holder is None or frame.view.requested):
         return hint, "yellow"

@@ -108,8 +108,12 @@ class _Shown:
             while True:
                 frame = self._feed.frame(self._now())
                 is_over = self._is_over(frame)
+                if is_over:  # what was written since the last look
+                    self._feed.poll(self._now())
+                    frame = self._feed.frame(self._now())
                 said = self._controls.notice(time.monotonic())
-                lines = [*told.news(frame), *([said] if said and said != notice else [])]
+                news = told.news(frame, is_last=is_over)
+                lines = [*news, *([said] if said and said != notice else [])]
                 notice = said
                 if lines:
                     out.write("\n".join([*lines, ""]))

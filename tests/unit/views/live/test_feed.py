@@ -105,7 +105,7 @@ def test_usual_decisions_stay_out_of_the_stream(looked: Looked, eyes: Eyes) -> N
     looked.note(1, "stop", decision="continue", rule="go_on", state="running", iteration=2, task="F1")
     looked.note(2, "busy")
     looked.note(3, "stop", decision="allow", rule="limits", state="ended", iteration=9, outcome="limit")
-    assert lines(eyes.look()) == ["stop allow (limits), iteration 9, outcome limit"]
+    assert lines(eyes.look()) == ["the loop ends: limit, iteration 9, by the rule limits"]
 
 
 def test_a_transcript_that_the_loop_does_not_know_yet_is_found_by_its_session(

@@ -8,9 +8,10 @@ from collections.abc import Iterator
 import pytest
 from rich.cells import cell_len
 
+from ralphloop.agents.activity import Activity
 from ralphloop.agents.usage import Context
 from ralphloop.store.supervisor import Holder
-from ralphloop.views.live.plain import FIRST, HANG, WORDS, Lines, state_lines
+from ralphloop.views.live.plain import FIRST, HANG, SETTLE_S, WORDS, Lines, state_lines
 from unit.views.live.looked_at import T0, frame, said, task, view
 
 HEAD = "01-15 08:02:00  now     shop · running · iteration 3/30 · 1/3 done · next F2"
@@ -38,6 +39,45 @@ def test_everything_is_told_once() -> None:
         "01-15 08:00:00  edits   Edit a.py",
         "01-15 08:00:00          - x",
     ]
+
+
+def at(seconds: float, text: str, kind: str = "text") -> Activity:
+    return said(text, kind)._replace(at=T0 + seconds)
+
+
+def words(lines: list[str]) -> list[str]:
+    return [line.split()[2] for line in lines if " now " not in line]
+
+
+def test_what_comes_late_is_told_once_though_it_is_older_than_the_last() -> None:
+    lines = Lines()
+    first, late = at(10, "refused task F1", "failed"), at(9, "F1 is done.")
+    lines.news(frame(activities=[first]))
+    both = frame()._replace(activities=((2, late), (1, first)))  # as the feed sorts them
+    assert words(lines.news(both)) == ["says"]
+    assert lines.news(both) == []
+
+
+def test_what_has_just_happened_waits_for_who_writes_later() -> None:
+    """The client writes its stream a moment after the journal has what came of it."""
+    lines = Lines()
+    lines.news(frame(now=T0))
+    refused, claim = at(10.2, "refused task F1", "failed"), at(10, "Bash ralphloop done F1", "tool")
+    assert lines.news(frame(activities=[refused], now=T0 + 10.3)) == []
+    both = frame()._replace(activities=((2, claim), (1, refused)))
+    assert lines.news(both._replace(now=T0 + 10.5)) == []
+    assert words(lines.news(both._replace(now=T0 + 10.2 + SETTLE_S))) == ["calls", "failed"]
+    assert lines.news(both._replace(now=T0 + 20)) == []
+
+
+def test_at_the_end_nothing_waits() -> None:
+    lines, last = Lines(), frame(activities=[at(10, "Bye.")], now=T0 + 10)
+    assert words(lines.news(last)) == []
+    assert words(lines.news(last, is_last=True)) == ["says"]
+
+
+def test_a_moment_that_is_still_to_come_waits_for_nothing() -> None:
+    assert words(Lines().news(frame(activities=[at(60, "Of another clock.")], now=T0))) == ["says"]
 
 
 def test_a_changed_headline_is_told() -> None:

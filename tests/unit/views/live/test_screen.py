@@ -119,6 +119,11 @@ def test_a_list_that_cannot_be_read_says_why() -> None:
     assert "the tasks cannot be read: broken" in drawn(frame(seen=view(tasks=(), fault="broken")))
 
 
+def test_the_headline_says_how_many_are_unverified() -> None:
+    tasks = (task(1, "unverified"), task(2, "proven"))
+    assert " · 2/2 done, 1 unverified · " in drawn(frame(seen=view(done=2, total=2, tasks=tasks)))[0]
+
+
 @pytest.mark.parametrize(
     ("holder", "wanted"),
     [
@@ -126,7 +131,7 @@ def test_a_list_that_cannot_be_read_says_why() -> None:
         (Holder(phase="resting", until=T0), "waits 0:00"),
         (Holder(phase="resting", why="a message"), "waits: a message"),
         (Holder(phase="paused", why="you asked"), "paused: you asked"),
-        (Holder(phase="starting", number=3), "starts session 3 …"),
+        (Holder(phase="starting", number=3), "starts session 4 …"),
         (Holder(phase="working", task="F2"), "at hand: F2 Task 2"),
         (None, "at hand: F2 Task 2"),
     ],
