@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from ralphloop import spelling
 from ralphloop.errors import UserError
 from ralphloop.loops.place import Place
+from ralphloop.loops.spec import wording
 from ralphloop.loops.spec.kind import NOTES, Kind, Settings, Spec, must_stay
 from ralphloop.store import files
-from ralphloop.tasklists import frontmatter, spec_phase, spec_state
+from ralphloop.tasklists import frontmatter, spec_state
 
 
 @dataclass(frozen=True)
@@ -117,7 +118,7 @@ class Specs:
 def _calls(folder: str) -> tuple[str, ...]:
     """The words that mean this folder: its name, and of a numbered one the number and the rest."""
     name = os.path.basename(folder)
-    number = spec_phase.number_of(name)
+    number = wording.number_of(name)
     return (name, number, name[len(number) + 1 :]) if number else (name,)
 
 

@@ -9,11 +9,10 @@ from typing import Any
 from ralphloop.errors import UserError
 from ralphloop.loops import outset
 from ralphloop.loops.place import Place
-from ralphloop.loops.spec import state_file
+from ralphloop.loops.spec import state_file, wording
 from ralphloop.loops.spec.catalogue import Specs
 from ralphloop.loops.spec.kind import NOTES, Spec, must_stay
 from ralphloop.store import files
-from ralphloop.tasklists import spec_phase
 
 
 def create(
@@ -26,7 +25,7 @@ def create(
     must_stay(specs.pointer, specs.root)
     if quick is not None:
         outset.is_free(quick, spec.source(), quick.session)
-    notes = spec_phase.progress(spec.name, goal)
+    notes = wording.notes(spec.name, goal)
     build(folder, {NOTES: notes, specs.kind.state: state_file.first_state(spec, **state)})
     try:
         if quick is not None:

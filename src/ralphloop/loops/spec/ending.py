@@ -7,7 +7,7 @@ import shutil
 import time
 
 from ralphloop.agents.presence import agent_in
-from ralphloop.domain.model import COMPLETE, ENDED, FINAL, PAUSED
+from ralphloop.domain.model import COMPLETE, ENDED, EXECUTION, FINAL, PAUSED
 from ralphloop.errors import UserError
 from ralphloop.loops.book import locked
 from ralphloop.loops.halt import halt, held_later
@@ -20,7 +20,6 @@ from ralphloop.loops.spec.state_file import State
 from ralphloop.store import files
 from ralphloop.store.loop import CANCEL, PAUSE, LoopFiles
 from ralphloop.store.shelf import Shelf
-from ralphloop.tasklists import spec_phase
 
 
 def cancel(place: Place, specs: Specs, *, name: str | None, told: Tell = quiet) -> Result:
@@ -30,7 +29,7 @@ def cancel(place: Place, specs: Specs, *, name: str | None, told: Tell = quiet) 
         state = _state(spec)
         loop = state_file.last_loop(spec, place)
         outcome = loop.state().outcome if loop is not None else None
-        if outcome == COMPLETE and state is not None and state.phase == spec_phase.EXECUTION:
+        if outcome == COMPLETE and state is not None and state.phase == EXECUTION:
             return _result(spec, [f"The loop over {spec.name} is complete, and stays so; nothing to cancel."])
         loop = None if outcome in FINAL else loop
         if loop is None and not os.path.lexists(spec.state_path):

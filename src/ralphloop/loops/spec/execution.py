@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ralphloop.domain.model import APPROVE, Task
+from ralphloop.domain.model import APPROVE, EXECUTION, Task
 from ralphloop.domain.prompt import count
 from ralphloop.errors import UserError
 from ralphloop.evidence.approval import digest, waiting
@@ -18,7 +18,7 @@ from ralphloop.loops.spec.state_file import State
 from ralphloop.store import arming, files, pins, shelf
 from ralphloop.store.loop import LoopFiles
 from ralphloop.store.tasks import keep_begun
-from ralphloop.tasklists import boxes, spec_phase
+from ralphloop.tasklists import boxes
 
 
 class Wish(NamedTuple):
@@ -82,7 +82,7 @@ def _fields(spec: Spec, wish: Wish, *, tasks: list[Task]) -> dict[str, Any]:
     """What the state says while its tasks are run."""
     quick = {"quickMode": False} if "quickMode" in spec.kind.choices else {}
     return {
-        "phase": spec_phase.EXECUTION,
+        "phase": EXECUTION,
         "awaitingApproval": False,
         **quick,
         "totalTasks": len(tasks),

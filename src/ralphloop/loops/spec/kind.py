@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ralphloop.domain.model import SPECKIT, SPECUM
+from ralphloop.domain.model import EXECUTION, PHASES, SPECKIT, SPECUM
 from ralphloop.errors import UserError
 from ralphloop.store import files
-from ralphloop.tasklists import spec_phase, speckit, specum
+from ralphloop.tasklists import speckit, specum
 from ralphloop.tasklists.source import Source
 
 Settings = dict[str, list[str]]
@@ -39,7 +39,6 @@ class Kind:
     word: str  # what people call one of them
     state: str
     begins: str  # the action that makes a new one
-    phases: tuple[str, ...]
     steps: Mapping[str, Step]
     settings: str  # the file with the plugin's settings, from the project's root
     places: Callable[[str, Settings], list[tuple[str, str]]]
@@ -59,6 +58,10 @@ class Kind:
         return next(action for action, step in self.steps.items() if step.writes == document)
 
     @property
+    def phases(self) -> tuple[str, ...]:
+        return (*PHASES[self.layout], EXECUTION)
+
+    @property
     def documents(self) -> list[str]:
         """The documents of its phases, in their order."""
         return [step.writes for step in self.steps.values() if step.phase]
@@ -69,7 +72,6 @@ SPECUM_KIND = Kind(
     "spec",
     specum.STATE,
     "new",
-    spec_phase.SPECUM_PHASES,
     {
         "research": Step("requirements", "research", "research.md"),
         "requirements": Step("design", "requirements", "requirements.md", wants=("research.md",)),
@@ -88,7 +90,6 @@ SPECKIT_KIND = Kind(
     "feature",
     speckit.STATE,
     "specify",
-    spec_phase.SPECKIT_PHASES,
     {
         "specify": Step("plan", "specify", "spec.md"),
         "plan": Step("tasks", "plan", "plan.md", ("spec.md",)),

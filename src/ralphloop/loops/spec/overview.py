@@ -5,16 +5,16 @@ from __future__ import annotations
 import os
 from typing import Any, NamedTuple
 
-from ralphloop.domain.model import LoopState, Task
+from ralphloop.domain.model import EXECUTION, LoopState, Task
 from ralphloop.domain.prompt import line
 from ralphloop.errors import UserError
 from ralphloop.loops.place import Place
-from ralphloop.loops.spec import state_file
+from ralphloop.loops.spec import state_file, wording
 from ralphloop.loops.spec.catalogue import Specs
 from ralphloop.loops.spec.kind import IMPLEMENT, NOTES, TASKS, Spec
 from ralphloop.loops.spec.state_file import State
 from ralphloop.store.loop import LoopFiles
-from ralphloop.tasklists import boxes, spec_phase
+from ralphloop.tasklists import boxes
 
 GOAL_SHOWN = 500
 
@@ -50,7 +50,7 @@ class Standing(NamedTuple):
         """The action that comes next; empty if there is nothing left to do."""
         if self.fault:
             return ""
-        if self.tasks and self.phase in ("", spec_phase.EXECUTION):
+        if self.tasks and self.phase in ("", EXECUTION):
             return IMPLEMENT if self.done < len(self.tasks) else ""
         steps = {action: step for action, step in self.spec.kind.steps.items() if step.phase}
         following = next(iter(steps))
@@ -157,5 +157,5 @@ def tell(place: Place, spec: Spec) -> list[str]:
 
 def goal_line(spec: Spec) -> list[str]:
     """The goal, where there is one."""
-    goal = spec_phase.goal_in(spec.read(NOTES) or "")
-    return [f"Goal: {line(goal, GOAL_SHOWN)}"] if goal and goal != spec_phase.NO_GOAL else []
+    goal = wording.goal_in(spec.read(NOTES) or "")
+    return [f"Goal: {line(goal, GOAL_SHOWN)}"] if goal and goal != wording.NO_GOAL else []

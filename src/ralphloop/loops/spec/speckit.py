@@ -12,7 +12,6 @@ from ralphloop.loops.spec.catalogue import Specs, specs_here
 from ralphloop.loops.spec.kind import SPECKIT_KIND, Spec, must_stay
 from ralphloop.loops.spec.listing import introduced
 from ralphloop.store import files
-from ralphloop.tasklists import spec_phase
 
 KIND = SPECKIT_KIND
 BEGIN = f"There is no feature here yet. Next: `{KIND.typed('specify', 'WHAT', 'IT', 'SHALL', 'DO')}`"
@@ -88,12 +87,10 @@ def _create(place: Place, specs: Specs, *, words: list[str]) -> Result:
 
 
 def _numbered(specs: Specs, named: wording.Named) -> Spec:
-    number = spec_phase.next_number(files.names(specs.home))
+    number = wording.next_number(files.names(specs.home))
     if number is None:
         home = os.path.relpath(specs.home)
-        raise UserError(
-            f"{home} has a feature {spec_phase.LAST_NUMBER}, the last number; move old ones away."
-        )
+        raise UserError(f"{home} has a feature {wording.LAST_NUMBER}, the last number; move old ones away.")
     return creation.create(
         specs, os.path.join(specs.home, f"{number}-{named.name}"), goal=named.goal, state={}
     )

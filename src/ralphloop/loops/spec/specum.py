@@ -13,7 +13,7 @@ from ralphloop.loops.spec.catalogue import Specs, specs_here
 from ralphloop.loops.spec.kind import GRANULARITIES, SPECUM_KIND
 from ralphloop.loops.spec.listing import introduced
 from ralphloop.store import files
-from ralphloop.tasklists import spec_phase, spec_state
+from ralphloop.tasklists import spec_state
 
 KIND = SPECUM_KIND
 BEGIN = f"There is no spec here yet. Next: `{KIND.typed('start', 'WHAT', 'IT', 'SHALL', 'DO')}`"
@@ -49,7 +49,7 @@ def start(place: Place, words: list[str], *, fresh: bool, wish: Wish) -> Result:
     taken = set(files.names(_home(specs, wish.home)))
     named = wording.guessed(words, taken=taken, word="spec")
     if fresh:
-        named = named._replace(name=spec_phase.free_name(named.name, taken))
+        named = named._replace(name=wording.free_name(named.name, taken))
     return _create(place, named, wish=wish)
 
 

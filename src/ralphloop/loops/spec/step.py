@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from ralphloop.domain.model import EXECUTION
 from ralphloop.engine import words
 from ralphloop.errors import UserError
 from ralphloop.loops.place import Place
@@ -13,7 +14,6 @@ from ralphloop.loops.spec import overview, state_file
 from ralphloop.loops.spec.catalogue import Specs
 from ralphloop.loops.spec.kind import GRANULARITIES, NOTES, TASKS, Spec, Step
 from ralphloop.store.loop import LoopFiles
-from ralphloop.tasklists import spec_phase
 
 
 def begin(place: Place, specs: Specs, *, action: str, text: str = "", writes: str = "") -> Result:
@@ -28,7 +28,7 @@ def begin(place: Place, specs: Specs, *, action: str, text: str = "", writes: st
     if step.phase:
         with state_file.alone(spec.root, place), state_file.held(spec, place) as loop:
             state = state_file.load(spec)
-            if state is None or state.phase == spec_phase.EXECUTION:
+            if state is None or state.phase == EXECUTION:
                 _must_not_run(spec, loop)
             quick = state is not None and state.quick
             state_file.edit(spec, state, fields={"phase": step.phase, "awaitingApproval": not quick})

@@ -17,7 +17,6 @@ from ralphloop.loops.spec.catalogue import Specs
 from ralphloop.loops.spec.kind import NOTES, SPECUM_KIND, Spec, must_stay
 from ralphloop.store import files
 from ralphloop.store.shelf import Shelf
-from ralphloop.tasklists import spec_phase
 from ralphloop.tasklists.epic import safe_name
 
 FOLDER, STATE, POINTER = "_epics", ".epic-state.json", ".current-epic"
@@ -79,7 +78,7 @@ def _read(name: str, path: str, *, text: str) -> Epic:
         data = jsontext.parse_object(text)
     except ValueError as error:
         return Epic(name, path, text, (), f"is corrupt ({error}); repair it")
-    rows, newer = data.get("specs", []), spec_phase.newer(data)
+    rows, newer = data.get("specs", []), state_file.newer(data)
     if newer:
         return Epic(
             name, path, text, (), f"is from a newer version ({newer}); update the plugin ralph-specum"
@@ -104,7 +103,7 @@ def create(place: Place, specs: Specs, *, text: list[str]) -> Result:
         for path in (folder, pointer):
             must_stay(path, specs.root)
         state = {"name": named.name, "goal": named.goal, "specs": [], "output": "spec-files"}
-        texts = {STATE: spec_phase.render(state), NOTES: spec_phase.progress(named.name, named.goal)}
+        texts = {STATE: state_file.render(state), NOTES: wording.notes(named.name, named.goal)}
         creation.build(folder, texts)
         files.write_shared(pointer, named.name + "\n", root=specs.root)
     shown = os.path.relpath(folder)
@@ -147,7 +146,7 @@ def _with_spec(epic: Epic, name: str, *, waits_for: list[str]) -> Epic:
         text = _with_dependencies(epic, name, more=waits_for)
     else:
         row = {"name": name, "status": PENDING, "dependencies": list(dict.fromkeys(waits_for))}
-        text = spec_phase.append_item(epic.text, "specs", row)
+        text = append_item(epic.text, "specs", row)
     changed = _read(epic.name, epic.path, text=text)
     circle = " after ".join(_circle(changed))
     if circle:
@@ -164,6 +163,18 @@ def _with_dependencies(epic: Epic, name: str, *, more: list[str]) -> str:
             wanted = list(dict.fromkeys([*after(row.value), *more]))
             return jsontext.set_member(epic.text, "dependencies", wanted, at=row.start)
     return epic.text
+
+
+def append_item(text: str, key: str, value: Any) -> str:
+    """The object with one more item in the list under `key`, laid out as the items before it are."""
+    found = jsontext.member(text, key)
+    if found is None:
+        return jsontext.add_member(text, key, [value])
+    items, raw = list(jsontext.members(text, found.start)), jsontext.render(value)
+    if not items:
+        return jsontext.replace_raw(text, found, f"[\n    {raw}\n  ]")
+    space = text[found.start + 1 : items[0].start] or " "
+    return text[: items[-1].end] + "," + space + raw + text[items[-1].end :]
 
 
 def _circle(epic: Epic) -> list[str]:
