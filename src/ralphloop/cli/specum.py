@@ -18,7 +18,7 @@ from ralphloop.cli.spec.parser import (
     text_option,
 )
 from ralphloop.loops.spec import specum
-from ralphloop.loops.spec.kind import GRANULARITIES
+from ralphloop.loops.spec.catalogue import GRANULARITIES
 from ralphloop.loops.spec.specum import BEGIN, KIND
 
 _NEW_FLAGS = {"--quick": 0, "--commit-spec": 0, "--no-commit-spec": 0, "--specs-dir": 1, "--tasks-size": 1}

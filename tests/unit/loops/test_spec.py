@@ -7,7 +7,7 @@ import json
 import pytest
 
 from ralphloop.loops.spec import state_file, triage, wording
-from ralphloop.loops.spec.kind import SPECUM_KIND
+from ralphloop.loops.spec.catalogue import SPECUM_KIND
 from unit.domain.cases import each
 
 STATE = '\ufeff{\r\n\t"phase":"research" , "mine": [1,2],\r\n\t"awaitingApproval": true\r\n}\r\n'

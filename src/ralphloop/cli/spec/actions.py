@@ -8,8 +8,7 @@ from ralphloop import loops
 from ralphloop.cli import allowance
 from ralphloop.cli.output import show, tell
 from ralphloop.loops.spec import ending, execution, listing, step, wording
-from ralphloop.loops.spec.catalogue import specs_here
-from ralphloop.loops.spec.kind import Kind
+from ralphloop.loops.spec.catalogue import Kind, specs_here
 
 
 def phase(kind: Kind, args: argparse.Namespace) -> int:

@@ -10,8 +10,7 @@ from ralphloop.errors import UserError
 from ralphloop.loops import outset
 from ralphloop.loops.place import Place
 from ralphloop.loops.spec import state_file, wording
-from ralphloop.loops.spec.catalogue import Specs
-from ralphloop.loops.spec.kind import NOTES, Spec, must_stay
+from ralphloop.loops.spec.catalogue import NOTES, Spec, Specs, must_stay
 from ralphloop.store import files
 
 

@@ -14,8 +14,7 @@ from ralphloop.loops.halt import halt, held_later
 from ralphloop.loops.place import Place, must_not_be_anothers
 from ralphloop.loops.result import Result, Tell, quiet
 from ralphloop.loops.spec import overview, state_file
-from ralphloop.loops.spec.catalogue import Specs
-from ralphloop.loops.spec.kind import IMPLEMENT, Spec
+from ralphloop.loops.spec.catalogue import IMPLEMENT, Spec, Specs
 from ralphloop.loops.spec.state_file import State
 from ralphloop.store import files
 from ralphloop.store.loop import CANCEL, PAUSE, LoopFiles

@@ -13,7 +13,7 @@ from ralphloop.loops.consent import listing
 from ralphloop.loops.place import Place
 from ralphloop.loops.result import Quoted, Result, Tell, quiet
 from ralphloop.loops.spec import state_file
-from ralphloop.loops.spec.kind import TASKS, Spec
+from ralphloop.loops.spec.catalogue import TASKS, Spec
 from ralphloop.loops.spec.state_file import State
 from ralphloop.store import arming, files, pins, shelf
 from ralphloop.store.loop import LoopFiles

@@ -5,8 +5,7 @@ from __future__ import annotations
 from ralphloop.loops.place import Place
 from ralphloop.loops.result import Result
 from ralphloop.loops.spec import ending, overview, step, triage
-from ralphloop.loops.spec.catalogue import Specs, specs_here
-from ralphloop.loops.spec.kind import Kind, Spec
+from ralphloop.loops.spec.catalogue import Kind, Spec, Specs, specs_here
 
 
 def status(kind: Kind, place: Place, *, begin: str) -> Result:

@@ -10,8 +10,7 @@ from ralphloop.domain.prompt import line
 from ralphloop.errors import UserError
 from ralphloop.loops.place import Place
 from ralphloop.loops.spec import state_file, wording
-from ralphloop.loops.spec.catalogue import Specs
-from ralphloop.loops.spec.kind import IMPLEMENT, NOTES, TASKS, Spec
+from ralphloop.loops.spec.catalogue import IMPLEMENT, NOTES, TASKS, Spec, Specs
 from ralphloop.loops.spec.state_file import State
 from ralphloop.store.loop import LoopFiles
 from ralphloop.tasklists import boxes

@@ -8,8 +8,7 @@ from ralphloop.errors import UserError
 from ralphloop.loops.place import Place
 from ralphloop.loops.result import Result
 from ralphloop.loops.spec import creation, ending, overview, state_file, step, wording
-from ralphloop.loops.spec.catalogue import Specs, specs_here
-from ralphloop.loops.spec.kind import SPECKIT_KIND, Spec, must_stay
+from ralphloop.loops.spec.catalogue import SPECKIT_KIND, Spec, Specs, must_stay, specs_here
 from ralphloop.loops.spec.listing import introduced
 from ralphloop.store import files
 

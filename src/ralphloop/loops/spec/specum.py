@@ -9,8 +9,7 @@ from ralphloop.errors import UserError
 from ralphloop.loops.place import Place
 from ralphloop.loops.result import Result
 from ralphloop.loops.spec import creation, ending, overview, state_file, triage, wording
-from ralphloop.loops.spec.catalogue import Specs, specs_here
-from ralphloop.loops.spec.kind import GRANULARITIES, SPECUM_KIND
+from ralphloop.loops.spec.catalogue import GRANULARITIES, SPECUM_KIND, Specs, specs_here
 from ralphloop.loops.spec.listing import introduced
 from ralphloop.store import files
 from ralphloop.tasklists import spec_state

@@ -12,7 +12,7 @@ from ralphloop.domain.model import FINAL
 from ralphloop.errors import BusyError, UserError
 from ralphloop.loops.book import WAIT_S
 from ralphloop.loops.place import Place, last_over
-from ralphloop.loops.spec.kind import Spec
+from ralphloop.loops.spec.catalogue import Spec
 from ralphloop.loops.spec.wording import number_of
 from ralphloop.store import arming, files
 from ralphloop.store.lock import Lock

@@ -11,8 +11,7 @@ from ralphloop.errors import UserError
 from ralphloop.loops.place import Place
 from ralphloop.loops.result import Result
 from ralphloop.loops.spec import overview, state_file
-from ralphloop.loops.spec.catalogue import Specs
-from ralphloop.loops.spec.kind import GRANULARITIES, NOTES, TASKS, Spec, Step
+from ralphloop.loops.spec.catalogue import GRANULARITIES, NOTES, TASKS, Spec, Specs, Step
 from ralphloop.store.loop import LoopFiles
 
 

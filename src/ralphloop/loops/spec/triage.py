@@ -13,8 +13,7 @@ from ralphloop.errors import UserError
 from ralphloop.loops.place import Place
 from ralphloop.loops.result import Result
 from ralphloop.loops.spec import creation, state_file, wording
-from ralphloop.loops.spec.catalogue import Specs
-from ralphloop.loops.spec.kind import NOTES, SPECUM_KIND, Spec, must_stay
+from ralphloop.loops.spec.catalogue import NOTES, SPECUM_KIND, Spec, Specs, must_stay
 from ralphloop.store import files
 from ralphloop.store.shelf import Shelf
 from ralphloop.tasklists.epic import safe_name
