@@ -22,6 +22,7 @@ NOTES = ".progress.md"
 TASKS = "tasks.md"
 IMPLEMENT = "implement"
 GRANULARITIES = ("fine", "coarse")
+WHAT = "WHAT IT SHALL DO"
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,13 @@ class Step:
     needs: tuple[str, ...] = ()
     wants: tuple[str, ...] = ()  # read if they are there, and missed if not
     reads: tuple[str, ...] = ()  # read if they are there
+    folder: str = ""  # where it writes a document for each thing that the person says
+
+    def document(self, text: str) -> str:
+        """The file that it writes; empty if it changes none."""
+        if not self.folder:
+            return self.writes
+        return os.path.join(self.folder, (wording.slug(text) or "requirements") + ".md")
 
 
 @dataclass(frozen=True)
@@ -42,11 +50,12 @@ class Kind:
     word: str  # what people call one of them
     state: str
     begins: str  # the action that makes a new one
+    asks: str  # the action behind which the person says what a new one shall do
     steps: Mapping[str, Step]
     settings: str  # the file with the plugin's settings, from the project's root
     places: Callable[[str, Settings], list[tuple[str, str]]]
     source: Callable[[str, str, Settings], Source]
-    shared: tuple[str, ...] = ()  # documents of the project that every step reads, from its root
+    principles: str = ""  # the project's document that every step reads, from its root
     choices: Mapping[str, Any] = field(default_factory=dict)  # what its state has beyond what all have
     numbered: bool = False  # whether a folder's name begins with its number
     anew: tuple[str, ...] = ()  # the action and option that make another one of the same name
@@ -55,6 +64,11 @@ class Kind:
     def typed(self, action: str, *words: str) -> str:
         """An action as the person types it in the client."""
         return " ".join([f"/ralph-{self.layout}:{action}", *words])
+
+    @property
+    def empty(self) -> str:
+        """What is said where there is none yet."""
+        return f"There is no {self.word} here yet. Next: `{self.typed(self.asks, WHAT)}`"
 
     def writer(self, document: str) -> str:
         """The action that writes this document."""
@@ -75,6 +89,7 @@ SPECUM_KIND = Kind(
     "spec",
     specum.STATE,
     "new",
+    "start",
     {
         "research": Step("requirements", "research", "research.md"),
         "requirements": Step("design", "requirements", "requirements.md", wants=("research.md",)),
@@ -93,18 +108,19 @@ SPECKIT_KIND = Kind(
     "feature",
     speckit.STATE,
     "specify",
+    "specify",
     {
         "specify": Step("plan", "specify", "spec.md"),
         "plan": Step("tasks", "plan", "plan.md", ("spec.md",)),
         "tasks": Step(IMPLEMENT, "tasks", TASKS, ("plan.md",), reads=("spec.md",)),
         "clarify": Step("plan", writes="spec.md", needs=("spec.md",)),
-        "checklist": Step(needs=("spec.md",), reads=("plan.md",)),
+        "checklist": Step(needs=("spec.md",), reads=("plan.md",), folder="checklists"),
         "analyze": Step(needs=("spec.md", "plan.md", TASKS)),
     },
     speckit.SETTINGS,
     speckit.places,
     speckit.source,
-    shared=(os.path.join(".specify", "memory", "constitution.md"),),
+    principles=os.path.join(".specify", "memory", "constitution.md"),
     numbered=True,
 )
 
@@ -124,7 +140,11 @@ class Spec:
 
     @property
     def state_path(self) -> str:
-        return os.path.join(self.folder, self.kind.state)
+        return self.path(self.kind.state)
+
+    @property
+    def principles(self) -> str:
+        return os.path.join(self.root, self.kind.principles)
 
     def path(self, name: str) -> str:
         return os.path.join(self.folder, name)
@@ -148,8 +168,7 @@ class Spec:
 
     def must_keep_documents_inside(self, *more: str) -> None:
         self.must_keep_inside(NOTES, *self.kind.documents, *more)
-        for path in self.kind.shared:
-            must_stay(os.path.join(self.root, path), self.root)
+        must_stay(self.principles, self.root)
 
     def shown(self, name: str = "") -> str:
         """A file of it, or its folder, as seen from where the command runs."""
@@ -185,6 +204,10 @@ class Specs:
     def pointer(self) -> str:
         return self.places[0][1]
 
+    @property
+    def principles(self) -> str:
+        return os.path.join(self.root, self.kind.principles)
+
     def spec(self, folder: str) -> Spec:
         must_stay(folder, self.root)
         return Spec(self.kind, self.root, folder, self.settings)
@@ -216,8 +239,7 @@ class Specs:
         if folder:
             known = self.kind.typed("switch", "NAME")
             raise UserError(f"the current {word} {os.path.relpath(folder)} is gone; `{known}` takes another.")
-        begin = self.kind.typed("start", "WHAT", "IT", "SHALL", "DO")
-        raise UserError(f"there is no current {word} here; `{begin}` begins one.")
+        raise UserError(f"there is no current {word} here; `{self.kind.typed('start', WHAT)}` begins one.")
 
     def folders(self) -> list[str]:
         """Every folder that holds a spec, in the order of the settings."""
@@ -264,6 +286,7 @@ class Specs:
     def point_at(self, spec: Spec) -> None:
         """Make it the current one: a bare name where it lies beside the pointer's own folder, else a path."""
         must_stay(self.pointer, self.root)
+        os.makedirs(os.path.dirname(self.pointer), exist_ok=True)
         near = os.path.dirname(spec.folder) == self.home
         text = spec.name if near else self.path_of(spec.folder)
         files.write_shared(self.pointer, text + "\n", root=self.root)

@@ -46,6 +46,13 @@ class State(NamedTuple):
     def quick(self) -> bool:
         return self.data.get("quickMode") is True
 
+    @property
+    def awaits(self) -> bool:
+        return self.data.get("awaitingApproval") is True
+
+
+NO_STATE = State("", {})
+
 
 def load(spec: Spec) -> State | None:
     """What the state file says; nothing if there is none, an error if it is not for us to change."""
@@ -66,6 +73,14 @@ def load(spec: Spec) -> State | None:
             f"update the plugin ralph-{spec.kind.layout}, nothing was changed."
         )
     return State(text, data)
+
+
+def known(spec: Spec) -> State:
+    """What the state says, as far as it is there and can be known."""
+    try:
+        return load(spec) or NO_STATE
+    except UserError:
+        return NO_STATE
 
 
 def fault(state: Mapping[str, Any]) -> str:

@@ -12,8 +12,8 @@ from ralphloop.engine import words
 from ralphloop.errors import UserError
 from ralphloop.loops.place import Place
 from ralphloop.loops.result import Result
-from ralphloop.loops.spec import creation, state_file, wording
-from ralphloop.loops.spec.catalogue import NOTES, SPECUM_KIND, Spec, Specs, must_stay
+from ralphloop.loops.spec import state_file, wording
+from ralphloop.loops.spec.catalogue import NOTES, SPECUM_KIND, WHAT, Kind, Spec, Specs, must_stay, specs_here
 from ralphloop.store import files
 from ralphloop.store.shelf import Shelf
 from ralphloop.tasklists.epic import safe_name
@@ -63,7 +63,9 @@ def after(spec: dict[str, Any]) -> list[str]:
 
 
 def current(specs: Specs, home: str) -> Epic | None:
-    """The epic that the pointer among these specs names."""
+    """The epic that the pointer among these specs names, if their kind has such."""
+    if not specs.kind.epics:
+        return None
     name = safe_name((files.read_quietly(os.path.join(home, POINTER)) or "").strip())
     path = os.path.join(home, FOLDER, name, STATE)
     text = files.read_quietly(path) if name and files.inside(path, specs.root) else None
@@ -91,8 +93,22 @@ def _is_row(row: object) -> bool:
     return isinstance(row, dict) and isinstance(row.get("name"), str)
 
 
-def create(place: Place, specs: Specs, *, text: list[str]) -> Result:
-    """Begin an epic."""
+def epic(kind: Kind, place: Place, words: list[str], *, spec: str | None, after: list[str]) -> Result:
+    """Cut a large goal into specs: begin an epic, add one spec to it, or show it."""
+    text = wording.whole(words).strip()
+    if after and not spec:
+        raise UserError("--after says what a spec waits for; name that spec with --spec.")
+    if spec and text:
+        raise UserError(
+            "either begin an epic with a text, or add a spec to it with --spec; not both at once."
+        )
+    specs = specs_here(kind, place, inside=bool(text))
+    if text:
+        return _create(place, specs, text=words)
+    return _add(place, specs, name=spec, waits_for=after) if spec else _result(_must_have(specs))
+
+
+def _create(place: Place, specs: Specs, *, text: list[str]) -> Result:
     home, pointer = os.path.join(specs.home, FOLDER), os.path.join(specs.home, POINTER)
     with state_file.alone(specs.root, place):
         named = wording.guessed(text, taken=set(files.names(home)), word="epic")
@@ -103,7 +119,7 @@ def create(place: Place, specs: Specs, *, text: list[str]) -> Result:
             must_stay(path, specs.root)
         state = {"name": named.name, "goal": named.goal, "specs": [], "output": "spec-files"}
         texts = {STATE: state_file.render(state), NOTES: wording.notes(named.name, named.goal)}
-        creation.build(folder, texts)
+        files.build_folder(folder, texts, beside=home)
         files.write_shared(pointer, named.name + "\n", root=specs.root)
     shown = os.path.relpath(folder)
     adds = f"{words.command(place.env)} specum triage --spec NAME --after OTHER"
@@ -119,13 +135,13 @@ def create(place: Place, specs: Specs, *, text: list[str]) -> Result:
 def _must_have(specs: Specs) -> Epic:
     epic = current(specs, specs.home)
     if epic is None:
-        begin = SPECUM_KIND.typed("triage", "WHAT", "IT", "SHALL", "DO")
+        begin = specs.kind.typed("triage", WHAT)
         raise UserError(f"there is no current epic here; `{begin}` begins one.")
     epic.must_be_fine()
     return epic
 
 
-def add(place: Place, specs: Specs, *, name: str, waits_for: list[str]) -> Result:
+def _add(place: Place, specs: Specs, *, name: str, waits_for: list[str]) -> Result:
     """Add a spec to the current epic, or let one that is in it wait for others."""
     _must_have(specs)
     wording.must_be_name(name, word="spec")
@@ -134,7 +150,7 @@ def add(place: Place, specs: Specs, *, name: str, waits_for: list[str]) -> Resul
         changed = _with_spec(epic, name, waits_for=waits_for)
         if changed.text != epic.text:
             files.write_shared(epic.path, changed.text, root=specs.root)
-    return Result(changed.to_json(), tuple(tell(changed)))
+    return _result(changed)
 
 
 def _with_spec(epic: Epic, name: str, *, waits_for: list[str]) -> Epic:
@@ -212,8 +228,7 @@ def begin(place: Place, specs: Specs, *, spec: Spec) -> list[str]:
     return [f"It is part of the epic {epic.name}: {folder}/epic.md"]
 
 
-def show(specs: Specs) -> Result:
-    epic = _must_have(specs)
+def _result(epic: Epic) -> Result:
     return Result(epic.to_json(), tuple(tell(epic)))
 
 
