@@ -6,10 +6,9 @@ import argparse
 
 from ralphloop import loops
 from ralphloop.cli.output import show
-from ralphloop.cli.spec.parser import HELP
 
 # Typed behind a slash command: the task's id, and the answer byte by byte.
-TYPED = {"": {**HELP, "--loop": 1}}
+TYPED = {"": {"--loop": 1}}
 NAMED = ("",)
 
 

@@ -7,11 +7,10 @@ import argparse
 from ralphloop import loops
 from ralphloop.cli.new import HERE, utf8
 from ralphloop.cli.output import show
-from ralphloop.cli.spec.parser import HELP
 from ralphloop.errors import UserError
 from ralphloop.loops.spec.wording import whole
 
-TYPED = {"": {**HELP, "--name": 1, "--show": 0, "--here": 0, "--json": 0}}
+TYPED = {"": {"--name": 1, "--show": 0, "--here": 0, "--json": 0}}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

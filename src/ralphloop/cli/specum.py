@@ -3,41 +3,30 @@
 from __future__ import annotations
 
 import argparse
-from functools import partial
 
 from ralphloop import loops
+from ralphloop.cli import spec
 from ralphloop.cli.output import show
-from ralphloop.cli.spec import actions
-from ralphloop.cli.spec.parser import (
-    HELP,
-    Action,
-    add_actions,
-    json_option,
-    name_option,
-    target_option,
-    text_option,
-)
-from ralphloop.loops.spec import specum
-from ralphloop.loops.spec.kind import GRANULARITIES
-from ralphloop.loops.spec.specum import BEGIN, KIND
+from ralphloop.cli.spec import Action, text_option
+from ralphloop.loops.spec import creation, triage
+from ralphloop.loops.spec.catalogue import GRANULARITIES
+from ralphloop.loops.spec.catalogue import SPECUM_KIND as KIND
+from ralphloop.loops.typed import Options
 
 _NEW_FLAGS = {"--quick": 0, "--commit-spec": 0, "--no-commit-spec": 0, "--specs-dir": 1, "--tasks-size": 1}
 # what is free text when it is typed in the client, with the options around it
-TYPED = {
-    "new": {**_NEW_FLAGS, **HELP},
-    "start": {"--fresh": 0, **_NEW_FLAGS, **HELP},
-    **dict.fromkeys(KIND.steps, HELP),
-    "triage": {"--spec": 1, "--after": 1, **HELP},
+TYPED: dict[str, Options] = {
+    "new": _NEW_FLAGS,
+    "start": {"--fresh": 0, **_NEW_FLAGS},
+    **{action: {} for action in KIND.steps},
+    "triage": {"--spec": 1, "--after": 1},
 }
 LOOSE = ("new", "start")  # a name stands in front, and options behind it are options
+run = spec.run
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    add_actions(parser, "specum", actions=ACTIONS)
-
-
-def run(args: argparse.Namespace) -> int:
-    return ACTIONS[args.action].run(args)
+    spec.add_actions(parser, KIND, actions=ACTIONS)
 
 
 def _new_options(parser: argparse.ArgumentParser) -> None:
@@ -65,16 +54,16 @@ def _start_options(parser: argparse.ArgumentParser) -> None:
     _new_options(parser)
 
 
-def _wish(args: argparse.Namespace) -> specum.Wish:
-    return specum.Wish(args.quick, args.commit_spec, args.specs_dir, args.tasks_size)
+def _wish(args: argparse.Namespace) -> creation.Wish:
+    return creation.Wish(args.quick, args.commit_spec, args.specs_dir, args.tasks_size)
 
 
 def _new(args: argparse.Namespace) -> int:
-    return show(specum.new(loops.here(), [args.name, *args.goal], wish=_wish(args)))
+    return show(creation.new(KIND, loops.here(), [args.name, *args.goal], wish=_wish(args)))
 
 
 def _start(args: argparse.Namespace) -> int:
-    return show(specum.start(loops.here(), args.text, fresh=args.fresh, wish=_wish(args)))
+    return show(creation.start(KIND, loops.here(), args.text, fresh=args.fresh, wish=_wish(args)))
 
 
 def _triage_options(parser: argparse.ArgumentParser) -> None:
@@ -86,30 +75,25 @@ def _triage_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _triage(args: argparse.Namespace) -> int:
-    return show(specum.epic(loops.here(), args.text, spec=args.spec, after=args.after))
+    return show(triage.epic(KIND, loops.here(), args.text, spec=args.spec, after=args.after))
 
 
-_phase = partial(actions.phase, KIND)
-_implement = partial(actions.implement, KIND)
-_status = partial(actions.status, KIND, begin=BEGIN)
-_switch = partial(actions.switch, KIND)
-_cancel = partial(actions.cancel, KIND)
 _ADDS = text_option("what you want to say about it")
 ACTIONS = {
     "start": Action("go on where the current spec stands, or begin one", _start, _start_options,
                     ("'Let people log in'", "login", "--fresh login 'Log in anew'")),
     "new": Action("make a spec with its goal", _new, _name_and_goal,
                   ("login 'Let people log in'", "login 'Let people log in' --quick --tasks-size coarse")),
-    "research": Action("begin the research", _phase, _ADDS, ("", "'look at the old code first'")),
-    "requirements": Action("begin the requirements", _phase, _ADDS, ("",)),
-    "design": Action("begin the design", _phase, _ADDS, ("",)),
-    "tasks": Action("begin the list of tasks", _phase, _ADDS, ("",)),
-    "implement": Action("run the tasks in a loop", _implement, actions.implement_options,
+    "research": Action("begin the research", spec.phase, _ADDS, ("", "'look at the old code first'")),
+    "requirements": Action("begin the requirements", spec.phase, _ADDS, ("",)),
+    "design": Action("begin the design", spec.phase, _ADDS, ("",)),
+    "tasks": Action("begin the list of tasks", spec.phase, _ADDS, ("",)),
+    "implement": Action("run the tasks in a loop", spec.implement, spec.implement_options,
                         ("", "--max-global-iterations 40 --recovery-mode")),
-    "status": Action("show every spec and the current epic", _status, json_option, ("", "--json")),
-    "switch": Action("make another spec the current one", _switch, target_option,
+    "status": Action("show every spec and the current epic", spec.status, spec.json_option, ("", "--json")),
+    "switch": Action("make another spec the current one", spec.switch, spec.target_option,
                      ("login", "./packages/api/specs/login")),
-    "cancel": Action("end the loop and remove the state; documents stay", _cancel, name_option,
+    "cancel": Action("end the loop and remove the state; documents stay", spec.cancel, spec.name_option,
                      ("", "login")),
     "triage": Action("cut a large goal into specs that wait for each other", _triage, _triage_options,
                      ("'A web shop'", "--spec cart --after catalogue", "")),

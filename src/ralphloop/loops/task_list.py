@@ -20,7 +20,6 @@ from ralphloop.spelling import near
 from ralphloop.store import files
 from ralphloop.tasklists.registry import own_file, traits
 from ralphloop.tasklists.source import Source
-from ralphloop.tasklists.spec_phase import free_name
 from ralphloop.views.excerpt import shown
 from ralphloop.views.fold import COLUMNS
 
@@ -64,7 +63,7 @@ def plan(place: Place, goal: str, *, name: str | None = None, here: bool = False
         raise UserError("plan needs a goal: `ralphloop plan 'what is to be built'`; --show shows a list.")
     root, why = _site(place, here=here)
     known = files.names(os.path.join(root, ".ralph", "loops"))
-    name = name or free_name(wording.slug(goal) or "plan", known)
+    name = name or wording.free_name(wording.slug(goal) or "plan", known)
     folder = os.path.relpath(make(root, name, Draft().text, goal=goal), place.cwd)
     listed = os.path.join(folder, "feature_list.json")
     look_at = f"{command(place.env)} plan --show {name}"

@@ -14,6 +14,7 @@ from ralphloop.tasklists.registry import LAYOUTS, traits
 
 # of a command's action: its options, each with the number of values that follow
 Options = Mapping[str, int]
+HELP = {"-h": 0, "--help": 0}  # of every action
 _WORD = re.compile(r"\S+")
 
 
@@ -40,6 +41,7 @@ def argv(text: str, options: Options | None, *, loose: bool = False, named: bool
     `named` makes that a word of its own."""
     if options is None:
         return _words(text)
+    options = {**HELP, **options}
     found, rest = _from_front(text, options)
     if loose:
         first = rest.split(None, 1)[0] if rest else ""

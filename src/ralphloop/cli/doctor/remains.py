@@ -17,8 +17,7 @@ from ralphloop.lab.scratch import is_gone
 from ralphloop.loops.place import UNDER_WAY, Place
 from ralphloop.loops.setup import look
 from ralphloop.loops.spec import triage
-from ralphloop.loops.spec.catalogue import specs_at
-from ralphloop.loops.spec.kind import KINDS, NOTES
+from ralphloop.loops.spec.catalogue import KINDS, NOTES, specs_at
 from ralphloop.store import files
 from ralphloop.store.ended import LAST
 from ralphloop.store.lock import Lock

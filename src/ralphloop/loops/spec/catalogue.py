@@ -1,16 +1,200 @@
-"""Where a project's specs are: the folders that hold them, and the pointer to the current one."""
+"""The specs of a project: the two kinds of them, one with its files, and where all of them are."""
 
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 from ralphloop import spelling
+from ralphloop.domain.layout import Traits
+from ralphloop.domain.model import EXECUTION
 from ralphloop.errors import UserError
 from ralphloop.loops.place import Place
-from ralphloop.loops.spec.kind import NOTES, Kind, Settings, Spec, must_stay
+from ralphloop.loops.spec import wording
 from ralphloop.store import files
-from ralphloop.tasklists import frontmatter, spec_phase, spec_state
+from ralphloop.tasklists import frontmatter, spec_state, speckit, specum
+from ralphloop.tasklists.source import Source
+
+Settings = dict[str, list[str]]
+
+NOTES = ".progress.md"
+TASKS = "tasks.md"
+IMPLEMENT = "implement"
+GRANULARITIES = ("fine", "coarse")
+WHAT = "WHAT IT SHALL DO"
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step of a spec before its tasks are run."""
+
+    following: str = ""  # the action that comes after it; empty: what comes next anyway
+    phase: str = ""  # what the state says from now on; empty: as before
+    writes: str = ""
+    needs: tuple[str, ...] = ()
+    wants: tuple[str, ...] = ()  # read if they are there, and missed if not
+    reads: tuple[str, ...] = ()  # read if they are there
+    folder: str = ""  # where it writes a document for each thing that the person says
+
+    def document(self, text: str) -> str:
+        """The file that it writes; empty if it changes none."""
+        if not self.folder:
+            return self.writes
+        return os.path.join(self.folder, (wording.slug(text) or "requirements") + ".md")
+
+
+@dataclass(frozen=True)
+class Kind:
+    layout: str
+    traits: Traits
+    begins: str  # the action that makes a new one
+    asks: str  # the action behind which the person says what a new one shall do
+    steps: Mapping[str, Step]
+    places: Callable[[str, Settings], list[tuple[str, str]]]
+    source: Callable[[str, str, Settings], Source]
+    principles: str = ""  # the project's document that every step reads, from its root
+    choices: Mapping[str, Any] = field(default_factory=dict)  # what its state has beyond what all have
+    numbered: bool = False  # whether a folder's name begins with its number
+    anew: tuple[str, ...] = ()  # the action and option that make another one of the same name
+    epics: bool = False
+
+    @property
+    def word(self) -> str:
+        """What people call one of them."""
+        return self.traits.kind
+
+    @property
+    def state(self) -> str:
+        return self.traits.files["state"]
+
+    @property
+    def settings(self) -> str:
+        """The file with the plugin's settings, from the project's root."""
+        return self.traits.settings
+
+    @property
+    def phases(self) -> tuple[str, ...]:
+        return (*self.traits.phases, EXECUTION)
+
+    def typed(self, action: str, *words: str) -> str:
+        """An action as the person types it in the client."""
+        return " ".join([self.traits.typed(action), *words])
+
+    @property
+    def empty(self) -> str:
+        """What is said where there is none yet."""
+        return f"There is no {self.word} here yet. Next: `{self.typed(self.asks, WHAT)}`"
+
+    def writer(self, document: str) -> str:
+        """The action that writes this document."""
+        return next(action for action, step in self.steps.items() if step.writes == document)
+
+    @property
+    def documents(self) -> list[str]:
+        """The documents of its phases, in their order."""
+        return [step.writes for step in self.steps.values() if step.phase]
+
+
+SPECUM_KIND = Kind(
+    specum.NAME,
+    specum.TRAITS,
+    "new",
+    "start",
+    {
+        "research": Step("requirements", "research", "research.md"),
+        "requirements": Step("design", "requirements", "requirements.md", wants=("research.md",)),
+        "design": Step("tasks", "design", "design.md", ("requirements.md",), reads=("research.md",)),
+        "tasks": Step(IMPLEMENT, "tasks", TASKS, ("design.md",), reads=("requirements.md", "research.md")),
+    },
+    specum.places,
+    specum.source,
+    choices={"commitSpec": True, "quickMode": False, "granularity": GRANULARITIES[0], "relatedSpecs": []},
+    anew=("start", "--fresh"),
+    epics=True,
+)
+SPECKIT_KIND = Kind(
+    speckit.NAME,
+    speckit.TRAITS,
+    "specify",
+    "specify",
+    {
+        "specify": Step("plan", "specify", "spec.md"),
+        "plan": Step("tasks", "plan", "plan.md", ("spec.md",)),
+        "tasks": Step(IMPLEMENT, "tasks", TASKS, ("plan.md",), reads=("spec.md",)),
+        "clarify": Step("plan", writes="spec.md", needs=("spec.md",)),
+        "checklist": Step(needs=("spec.md",), reads=("plan.md",), folder="checklists"),
+        "analyze": Step(needs=("spec.md", "plan.md", TASKS)),
+    },
+    speckit.places,
+    speckit.source,
+    principles=os.path.join(".specify", "memory", "constitution.md"),
+    numbered=True,
+)
+KINDS = (SPECUM_KIND, SPECKIT_KIND)
+
+
+@dataclass(frozen=True)
+class Spec:
+    """One spec or feature: its folder, and the settings that hold for it."""
+
+    kind: Kind
+    root: str
+    folder: str
+    settings: Settings
+
+    @property
+    def name(self) -> str:
+        return os.path.basename(self.folder)
+
+    @property
+    def state_path(self) -> str:
+        return self.path(self.kind.state)
+
+    @property
+    def principles(self) -> str:
+        return os.path.join(self.root, self.kind.principles)
+
+    def path(self, name: str) -> str:
+        return os.path.join(self.folder, name)
+
+    def has(self, name: str) -> bool:
+        return os.path.isfile(self.path(name))
+
+    def read(self, name: str) -> str | None:
+        """A file's text; one that links out of the project is not for us to read."""
+        self.must_keep_inside(name)
+        try:
+            return files.read_text(self.path(name))
+        except OSError as error:
+            why = error.strerror or error
+            raise UserError(f"{self.shown(name)} cannot be read ({why}); move it away.") from None
+
+    def must_keep_inside(self, *names: str) -> None:
+        """Refuse the spec if links take one of these files out of the project."""
+        for name in names:
+            must_stay(self.path(name), self.root)
+
+    def must_keep_documents_inside(self, *more: str) -> None:
+        self.must_keep_inside(NOTES, *self.kind.documents, *more)
+        must_stay(self.principles, self.root)
+
+    def shown(self, name: str = "") -> str:
+        """A file of it, or its folder, as seen from where the command runs."""
+        return os.path.relpath(self.path(name))
+
+    def typed(self, action: str, *words: str) -> str:
+        return self.kind.typed(action, *words)
+
+    def source(self) -> Source:
+        return self.kind.source(self.root, self.folder, self.settings)
+
+
+def must_stay(path: str, root: str) -> None:
+    """Refuse a path that links take out of the project."""
+    if files.leads_out(path, root):
+        raise UserError(f"{os.path.relpath(path)} leads out of the project; move it inside.")
 
 
 @dataclass(frozen=True)
@@ -29,6 +213,10 @@ class Specs:
     @property
     def pointer(self) -> str:
         return self.places[0][1]
+
+    @property
+    def principles(self) -> str:
+        return os.path.join(self.root, self.kind.principles)
 
     def spec(self, folder: str) -> Spec:
         must_stay(folder, self.root)
@@ -61,8 +249,7 @@ class Specs:
         if folder:
             known = self.kind.typed("switch", "NAME")
             raise UserError(f"the current {word} {os.path.relpath(folder)} is gone; `{known}` takes another.")
-        begin = self.kind.typed("start", "WHAT", "IT", "SHALL", "DO")
-        raise UserError(f"there is no current {word} here; `{begin}` begins one.")
+        raise UserError(f"there is no current {word} here; `{self.kind.typed('start', WHAT)}` begins one.")
 
     def folders(self) -> list[str]:
         """Every folder that holds a spec, in the order of the settings."""
@@ -109,6 +296,7 @@ class Specs:
     def point_at(self, spec: Spec) -> None:
         """Make it the current one: a bare name where it lies beside the pointer's own folder, else a path."""
         must_stay(self.pointer, self.root)
+        os.makedirs(os.path.dirname(self.pointer), exist_ok=True)
         near = os.path.dirname(spec.folder) == self.home
         text = spec.name if near else self.path_of(spec.folder)
         files.write_shared(self.pointer, text + "\n", root=self.root)
@@ -117,7 +305,7 @@ class Specs:
 def _calls(folder: str) -> tuple[str, ...]:
     """The words that mean this folder: its name, and of a numbered one the number and the rest."""
     name = os.path.basename(folder)
-    number = spec_phase.number_of(name)
+    number = wording.number_of(name)
     return (name, number, name[len(number) + 1 :]) if number else (name,)
 
 

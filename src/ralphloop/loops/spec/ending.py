@@ -7,30 +7,26 @@ import shutil
 import time
 
 from ralphloop.agents.presence import agent_in
-from ralphloop.domain.model import COMPLETE, ENDED, FINAL, PAUSED
+from ralphloop.domain.model import COMPLETE, ENDED, EXECUTION, FINAL, PAUSED
 from ralphloop.errors import UserError
 from ralphloop.loops.book import locked
 from ralphloop.loops.halt import halt, held_later
 from ralphloop.loops.place import Place, must_not_be_anothers
 from ralphloop.loops.result import Result, Tell, quiet
 from ralphloop.loops.spec import overview, state_file
-from ralphloop.loops.spec.catalogue import Specs
-from ralphloop.loops.spec.kind import IMPLEMENT, Spec
-from ralphloop.loops.spec.state_file import State
+from ralphloop.loops.spec.catalogue import IMPLEMENT, Spec, Specs
 from ralphloop.store import files
 from ralphloop.store.loop import CANCEL, PAUSE, LoopFiles
 from ralphloop.store.shelf import Shelf
-from ralphloop.tasklists import spec_phase
 
 
 def cancel(place: Place, specs: Specs, *, name: str | None, told: Tell = quiet) -> Result:
     """End the loop and put the state away; documents stay. `told` hears at once that a loop has ended."""
     spec = specs.must_have(name) if name else specs.must_have_current()
     with state_file.alone(specs.root, place):
-        state = _state(spec)
         loop = state_file.last_loop(spec, place)
         outcome = loop.state().outcome if loop is not None else None
-        if outcome == COMPLETE and state is not None and state.phase == spec_phase.EXECUTION:
+        if outcome == COMPLETE and state_file.known(spec).phase == EXECUTION:
             return _result(spec, [f"The loop over {spec.name} is complete, and stays so; nothing to cancel."])
         loop = None if outcome in FINAL else loop
         if loop is None and not os.path.lexists(spec.state_path):
@@ -46,14 +42,6 @@ def cancel(place: Place, specs: Specs, *, name: str | None, told: Tell = quiet) 
 
 def _result(spec: Spec, told: list[str]) -> Result:
     return Result({"name": spec.name}, tuple(told))
-
-
-def _state(spec: Spec) -> State | None:
-    """What the state says, if that can be known: no state may keep a loop from being ended."""
-    try:
-        return state_file.load(spec)
-    except UserError:
-        return None
 
 
 def _end(place: Place, spec: Spec, *, loop: LoopFiles, again: str) -> tuple[bool, list[str]]:
@@ -122,21 +110,18 @@ def switch(place: Place, specs: Specs, *, name: str) -> Result:
     spec, old = specs.must_have(name), specs.before()
     state_file.load(spec)
     spec.must_keep_documents_inside()
-    told = []
     if old is not None and old.folder == spec.folder:
         told = [f"{spec.name} is the current {spec.kind.word} already."]
     else:
-        os.makedirs(os.path.dirname(specs.pointer), exist_ok=True)
         specs.point_at(spec)
-        if old is not None:
-            told = left_behind(place, old, specs=specs, new=spec)
+        told = left_behind(place, old, specs=specs, new=spec)
     return _result(spec, [*told, *overview.tell(place, spec)])
 
 
-def left_behind(place: Place, old: Spec, *, specs: Specs, new: Spec) -> list[str]:
+def left_behind(place: Place, old: Spec | None, *, specs: Specs, new: Spec) -> list[str]:
     """The loop of the spec that was current before: the person lets it rest by this, an agent does not."""
-    loop = state_file.loop_over(old, place)
-    if loop is None or loop.state().state == ENDED:
+    loop = state_file.loop_over(old, place) if old is not None else None
+    if old is None or loop is None or loop.state().state == ENDED:
         return []
     if not loop.state().live and not agent_in(place.env):
         _let_go(loop, loop.state().detail)  # it rests already, and holds its session no longer

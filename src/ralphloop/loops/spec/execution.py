@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ralphloop.domain.model import Task
+from ralphloop.domain.model import EXECUTION, Task
 from ralphloop.domain.prompt import count
 from ralphloop.errors import UserError
 from ralphloop.loops import allowance, launch, outset, resumption
@@ -12,13 +12,13 @@ from ralphloop.loops.consent import listing
 from ralphloop.loops.place import Place
 from ralphloop.loops.result import Quoted, Result, Tell, quiet
 from ralphloop.loops.spec import state_file
-from ralphloop.loops.spec.kind import TASKS, Spec
+from ralphloop.loops.spec.catalogue import TASKS, Spec
 from ralphloop.loops.spec.state_file import State
 from ralphloop.proof.approval import digest, waiting
 from ralphloop.store import arming, files, pins, shelf
 from ralphloop.store.loop import LoopFiles
 from ralphloop.store.tasks import keep_begun
-from ralphloop.tasklists import boxes, spec_phase
+from ralphloop.tasklists import boxes
 
 
 class Wish(NamedTuple):
@@ -82,7 +82,7 @@ def _fields(spec: Spec, wish: Wish, *, tasks: list[Task]) -> dict[str, Any]:
     """What the state says while its tasks are run."""
     quick = {"quickMode": False} if "quickMode" in spec.kind.choices else {}
     return {
-        "phase": spec_phase.EXECUTION,
+        "phase": EXECUTION,
         "awaitingApproval": False,
         **quick,
         "totalTasks": len(tasks),

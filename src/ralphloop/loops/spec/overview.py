@@ -5,23 +5,23 @@ from __future__ import annotations
 import os
 from typing import Any, NamedTuple
 
-from ralphloop.domain.model import LoopState, Task
+from ralphloop.domain.model import EXECUTION, LoopState, Task
 from ralphloop.domain.prompt import line
 from ralphloop.errors import UserError
 from ralphloop.loops.place import Place
-from ralphloop.loops.spec import state_file
-from ralphloop.loops.spec.catalogue import Specs
-from ralphloop.loops.spec.kind import IMPLEMENT, NOTES, TASKS, Spec
-from ralphloop.loops.spec.state_file import State
+from ralphloop.loops.result import Result
+from ralphloop.loops.spec import state_file, triage, wording
+from ralphloop.loops.spec.catalogue import IMPLEMENT, NOTES, TASKS, Kind, Spec, Specs, specs_here
+from ralphloop.loops.spec.state_file import NO_STATE, State
 from ralphloop.store.loop import LoopFiles
-from ralphloop.tasklists import boxes, spec_phase
+from ralphloop.tasklists import boxes
 
 GOAL_SHOWN = 500
 
 
 class Standing(NamedTuple):
     spec: Spec
-    state: State | None
+    state: State
     fault: str  # why the state cannot be used
     tasks: list[Task]
     loop: LoopFiles | None
@@ -33,11 +33,7 @@ class Standing(NamedTuple):
 
     @property
     def phase(self) -> str:
-        return self.state.phase if self.state else ""
-
-    @property
-    def awaits(self) -> bool:
-        return self.state is not None and self.state.data.get("awaitingApproval") is True
+        return self.state.phase
 
     @property
     def is_written(self) -> bool:
@@ -50,7 +46,7 @@ class Standing(NamedTuple):
         """The action that comes next; empty if there is nothing left to do."""
         if self.fault:
             return ""
-        if self.tasks and self.phase in ("", spec_phase.EXECUTION):
+        if self.tasks and self.phase in ("", EXECUTION):
             return IMPLEMENT if self.done < len(self.tasks) else ""
         steps = {action: step for action, step in self.spec.kind.steps.items() if step.phase}
         following = next(iter(steps))
@@ -71,8 +67,8 @@ class Standing(NamedTuple):
             "phase": self.phase or None,
             "done": self.done,
             "total": len(self.tasks),
-            "awaiting_approval": self.awaits,
-            "quick": self.state is not None and self.state.quick,
+            "awaiting_approval": self.state.awaits,
+            "quick": self.state.quick,
             "fault": self.fault,
             "next": self.spec.typed(self.following) if self.following else None,
             "loop": loop and state and {
@@ -84,25 +80,50 @@ class Standing(NamedTuple):
         }  # fmt: skip
 
 
+def where(kind: Kind, place: Place) -> Result:
+    """Where the current spec stands; else what the epic has next; else how to begin."""
+    specs = specs_here(kind, place)
+    spec, epic = specs.current(), triage.current(specs, specs.home)
+    told = tell(place, spec) if spec is not None else []
+    if epic is not None and (spec is None or not standing(place, spec).following):
+        told += triage.tell(epic)
+    elif spec is None:
+        told.append(kind.empty)
+    told += principles_missing(specs)
+    return Result({"name": spec.name if spec is not None else None}, tuple(told))
+
+
+def status(kind: Kind, place: Place) -> Result:
+    """Every spec, and the epic where there are such."""
+    specs = specs_here(kind, place)
+    found, epic = _all_standings(place, specs), triage.current(specs, specs.home)
+    rows = [standing.to_json(current=current) for standing, current in found]
+    more = {"epic": epic and epic.to_json()} if kind.epics else {}
+    told = _table(found) + (triage.tell(epic) if epic is not None else [])
+    if not found and epic is None:
+        told.append(kind.empty)
+    return Result({f"{kind.word}s": rows, **more}, tuple(told))
+
+
 def standing(place: Place, spec: Spec) -> Standing:
-    fault, state, tasks = "", None, []
+    fault, state, tasks = "", NO_STATE, []
     try:
         tasks = boxes.parse(spec.read(TASKS) or "")
-        state = state_file.load(spec)
+        state = state_file.load(spec) or NO_STATE
     except UserError as error:
         fault = str(error)
     loop = state_file.loop_to_resume(spec, place)
     return Standing(spec, state, fault, tasks, loop, loop.state() if loop else None)
 
 
-def row(found: Standing, *, current: bool) -> str:
+def _row(found: Standing, *, current: bool) -> str:
     """`* login  execution  3/5 tasks  loop running`."""
     parts = [f"{'*' if current else ' '} {found.spec.name}"]
     if not found.fault:
         parts.append(found.phase or "no state")
     if found.tasks:
         parts.append(f"{found.done}/{len(found.tasks)} tasks")
-    if found.awaits and found.is_written:
+    if found.state.awaits and found.is_written:
         parts.append("waits for you")
     state = found.loop_state
     if state is not None:
@@ -113,7 +134,7 @@ def row(found: Standing, *, current: bool) -> str:
     return "  ".join([*parts, home])
 
 
-def all_standings(place: Place, specs: Specs) -> list[tuple[Standing, bool]]:
+def _all_standings(place: Place, specs: Specs) -> list[tuple[Standing, bool]]:
     """Every spec with whether it is the current one."""
     pointed = specs.pointed_at()
     found: list[tuple[Standing, bool]] = []
@@ -126,11 +147,11 @@ def all_standings(place: Place, specs: Specs) -> list[tuple[Standing, bool]]:
     return found
 
 
-def table(found: list[tuple[Standing, bool]]) -> list[str]:
+def _table(found: list[tuple[Standing, bool]]) -> list[str]:
     """A line for each, and what comes next for the current one."""
     following = [standing for standing, current in found if current and standing.following]
     return [
-        *(row(standing, current=current) for standing, current in found),
+        *(_row(standing, current=current) for standing, current in found),
         *(f"Next: `{standing.spec.typed(standing.following)}`" for standing in following),
     ]
 
@@ -157,5 +178,13 @@ def tell(place: Place, spec: Spec) -> list[str]:
 
 def goal_line(spec: Spec) -> list[str]:
     """The goal, where there is one."""
-    goal = spec_phase.goal_in(spec.read(NOTES) or "")
-    return [f"Goal: {line(goal, GOAL_SHOWN)}"] if goal and goal != spec_phase.NO_GOAL else []
+    goal = wording.goal_in(spec.read(NOTES) or "")
+    return [f"Goal: {line(goal, GOAL_SHOWN)}"] if goal and goal != wording.NO_GOAL else []
+
+
+def principles_missing(specs: Specs) -> list[str]:
+    """That the project's principles are not written down, where every step reads them."""
+    path, how = specs.principles, specs.kind.typed("constitution")
+    if not specs.kind.principles or os.path.isfile(path):
+        return []
+    return [f"! {os.path.relpath(path)} is missing: `{how}` writes the project's principles down."]

@@ -12,12 +12,26 @@ from ralphloop.domain.model import FINAL
 from ralphloop.errors import BusyError, UserError
 from ralphloop.loops.book import WAIT_S
 from ralphloop.loops.place import Place, last_over
-from ralphloop.loops.spec.kind import Spec
+from ralphloop.loops.spec.catalogue import Spec
+from ralphloop.loops.spec.wording import number_of
 from ralphloop.store import arming, files
 from ralphloop.store.lock import Lock
 from ralphloop.store.loop import LoopFiles
 from ralphloop.store.shelf import Shelf
-from ralphloop.tasklists import frontmatter, spec_phase
+from ralphloop.tasklists import frontmatter
+
+SCHEMA_VERSION = 1
+# What a state has before anybody worked on its tasks; the hook writes into what is there.
+COUNTERS: Mapping[str, Any] = {
+    "taskIndex": 0,
+    "totalTasks": 0,
+    "taskIteration": 1,
+    "maxTaskIterations": 5,
+    "globalIteration": 1,
+    "maxGlobalIterations": 100,
+    "recoveryMode": False,
+    "fixTaskMap": {},
+}
 
 
 class State(NamedTuple):
@@ -32,6 +46,13 @@ class State(NamedTuple):
     def quick(self) -> bool:
         return self.data.get("quickMode") is True
 
+    @property
+    def awaits(self) -> bool:
+        return self.data.get("awaitingApproval") is True
+
+
+NO_STATE = State("", {})
+
 
 def load(spec: Spec) -> State | None:
     """What the state file says; nothing if there is none, an error if it is not for us to change."""
@@ -40,25 +61,60 @@ def load(spec: Spec) -> State | None:
         return None
     try:
         data = jsontext.parse_object(text)
-        fault = spec_phase.fault(data)
+        wrong = fault(data)
     except ValueError as error:
-        fault = str(error)
-    if fault:
-        raise UserError(f"{shown} is corrupt ({fault}); repair it, or move it away and begin anew.")
-    newer = spec_phase.unknown(data, spec.kind.phases)
-    if newer:
+        wrong = str(error)
+    if wrong:
+        raise UserError(f"{shown} is corrupt ({wrong}); repair it, or move it away and begin anew.")
+    later = unknown(data, spec.kind.phases)
+    if later:
         raise UserError(
-            f"{shown} is from a newer version ({newer}); "
+            f"{shown} is from a newer version ({later}); "
             f"update the plugin {spec.kind.traits.plugin}, nothing was changed."
         )
     return State(text, data)
 
 
+def known(spec: Spec) -> State:
+    """What the state says, as far as it is there and can be known."""
+    try:
+        return load(spec) or NO_STATE
+    except UserError:
+        return NO_STATE
+
+
+def fault(state: Mapping[str, Any]) -> str:
+    """What in a state no version can have meant; empty if there is nothing."""
+    phase = state.get("phase")
+    return "" if phase is None or isinstance(phase, str) else "`phase` is no text"
+
+
+def unknown(state: Mapping[str, Any], phases: tuple[str, ...]) -> str:
+    """What in a state only a newer version can have written; empty if we know all that counts."""
+    phase = state.get("phase")
+    is_known = phase is None or phase in phases
+    return newer(state) or ("" if is_known else f"phase {jsontext.render(phase)}")
+
+
+def newer(state: Mapping[str, Any]) -> str:
+    """The version of a state or an epic, if that is one we do not know; else empty."""
+    version = state.get("schemaVersion", SCHEMA_VERSION)
+    is_known = type(version) is int and version <= SCHEMA_VERSION
+    return "" if is_known else f"schemaVersion {jsontext.render(version)}"
+
+
 def edit(spec: Spec, state: State | None, *, fields: Mapping[str, Any]) -> str:
     """Set these members and leave every other byte; without a state, begin one. What is written there now."""
-    text = spec_phase.edit(first_state(spec) if state is None else state.text, fields)
+    text = with_fields(first_state(spec) if state is None else state.text, fields)
     if state is None or text != state.text:
         files.write_shared(spec.state_path, text, root=spec.root)
+    return text
+
+
+def with_fields(text: str, fields: Mapping[str, Any]) -> str:
+    """The state with these members; what a reader sees there already stays as it is, byte by byte."""
+    for key, value in fields.items():
+        text = jsontext.set_member(text, key, value)
     return text
 
 
@@ -74,20 +130,26 @@ def put_back(spec: Spec, state: State | None, *, wrote: str) -> None:
 
 def first_state(spec: Spec, **chosen: Any) -> str:
     """The text of a state file as a spec begins."""
-    fields = {**_identity(spec), "phase": spec.kind.phases[0], **spec_phase.COUNTERS}
+    fields = {**_identity(spec), "phase": spec.kind.phases[0], **COUNTERS}
     fields["maxGlobalIterations"] = spec.source().max_iterations or fields["maxGlobalIterations"]
     choices = dict(spec.kind.choices)
     if "commitSpec" in choices:
         choices["commitSpec"] = not frontmatter.is_off(spec.settings, "auto_commit_spec")
     fields = {**fields, **choices, "awaitingApproval": True, **chosen}
-    return spec_phase.render({**fields, "schemaVersion": spec_phase.SCHEMA_VERSION})
+    return render({**fields, "schemaVersion": SCHEMA_VERSION})
+
+
+def render(fields: Mapping[str, Any]) -> str:
+    """A new state file's text, one member in a line."""
+    rows = [f"  {jsontext.quote(key)}: {jsontext.render(value)}" for key, value in fields.items()]
+    return "{\n" + ",\n".join(rows) + "\n}\n"
 
 
 def _identity(spec: Spec) -> dict[str, Any]:
     base = os.path.relpath(spec.folder, spec.root)
     if not spec.kind.numbered:
         return {"source": "spec", "name": spec.name, "basePath": "./" + base}
-    number = spec_phase.number_of(spec.name)
+    number = number_of(spec.name)
     name = spec.name[len(number) + 1 :] if number else spec.name
     return {"featureId": number or "000", "name": name, "basePath": base}
 

@@ -3,23 +3,34 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from typing import Any
 
-from ralphloop.engine import words
+from ralphloop.domain.model import EXECUTION
+from ralphloop.engine.words import command
 from ralphloop.errors import UserError
 from ralphloop.loops.place import Place
 from ralphloop.loops.result import Result
-from ralphloop.loops.spec import overview, state_file
-from ralphloop.loops.spec.catalogue import Specs
-from ralphloop.loops.spec.kind import GRANULARITIES, NOTES, TASKS, Spec, Step
+from ralphloop.loops.spec import overview, state_file, wording
+from ralphloop.loops.spec.catalogue import (
+    GRANULARITIES,
+    NOTES,
+    TASKS,
+    WHAT,
+    Kind,
+    Spec,
+    Specs,
+    Step,
+    must_stay,
+    specs_here,
+)
 from ralphloop.store.loop import LoopFiles
-from ralphloop.tasklists import spec_phase
 
 
-def begin(place: Place, specs: Specs, *, action: str, text: str = "", writes: str = "") -> Result:
-    """Begin this step of the current spec and say what it takes; `writes` names its document."""
+def begin(place: Place, specs: Specs, *, action: str, text: str = "") -> Result:
+    """Begin this step of the current spec and say what it takes."""
     spec, step = specs.must_have_current(), specs.kind.steps[action]
-    spec.must_keep_documents_inside(*([writes] if writes else []))
+    spec.must_keep_documents_inside(step.document(text) or NOTES)
     for document in step.needs:
         if not spec.has(document):
             how = spec.typed(spec.kind.writer(document))
@@ -28,14 +39,30 @@ def begin(place: Place, specs: Specs, *, action: str, text: str = "", writes: st
     if step.phase:
         with state_file.alone(spec.root, place), state_file.held(spec, place) as loop:
             state = state_file.load(spec)
-            if state is None or state.phase == spec_phase.EXECUTION:
+            if state is None or state.phase == EXECUTION:
                 _must_not_run(spec, loop)
             quick = state is not None and state.quick
             state_file.edit(spec, state, fields={"phase": step.phase, "awaitingApproval": not quick})
         if state is not None:
             back = _turned_back(spec, state.phase, step=step)
-    told = tell(place, spec, action=action, text=text, writes=writes)
+    told = tell(place, spec, action=action, text=text)
     return Result({"name": spec.name, "action": action}, (*back, *told))
+
+
+def constitution(kind: Kind, place: Place, words: list[str]) -> Result:
+    """Where the project's principles are written down, and what comes after that."""
+    text = wording.whole(words)
+    specs = specs_here(kind, place, inside=True)
+    path = specs.principles
+    must_stay(path, specs.root)
+    following = ("start",) if specs.current() else (kind.asks, WHAT)
+    told = (
+        f"The project's principles, for every feature in {os.path.relpath(specs.home)}.",
+        f"Write: {os.path.relpath(path)}" + (" (it exists: revise it)" if os.path.isfile(path) else ""),
+        *([f"The person says: {text}"] if text else []),
+        f"Next, when the person agrees: `{kind.typed(*following)}`",
+    )
+    return Result({"path": os.path.relpath(path)}, told)
 
 
 def _must_not_run(spec: Spec, loop: LoopFiles | None) -> None:
@@ -58,15 +85,15 @@ def _turned_back(spec: Spec, phase: str, *, step: Step) -> list[str]:
     return [f"Back from {phase} to {step.phase}{stays}."]
 
 
-def tell(place: Place, spec: Spec, *, action: str, text: str = "", writes: str = "") -> list[str]:
+def tell(place: Place, spec: Spec, *, action: str, text: str = "") -> list[str]:
     """What this step is about, what it reads and writes, and what comes after it."""
-    step, state = spec.kind.steps[action], _state(spec)
-    document = writes or step.writes
+    step, state = spec.kind.steps[action], state_file.known(spec)
+    document = step.document(text)
     told = [
         f"{spec.kind.word.capitalize()} {spec.name} in {spec.shown()}: {action}.",
         *overview.goal_line(spec),
         "Read: " + ", ".join(_to_read(spec, step)),
-        f"Write: {spec.shown(document)}{_how(spec, document, state=state)}"
+        f"Write: {spec.shown(document)}{_how(spec, document, said=state.data)}"
         if document
         else "Change no file.",
     ]
@@ -77,29 +104,20 @@ def tell(place: Place, spec: Spec, *, action: str, text: str = "", writes: str =
     if text:
         told.append(f"The person says: {text}")
     following = step.following or overview.standing(place, spec).following
-    if following and state.get("quickMode") is True:
-        run = f"{words.command(place.env)} {spec.kind.layout} {following}"
+    if following and state.quick:
+        run = f"{command(place.env)} {spec.kind.layout} {following}"
         told.append(f"Quick mode: ask nothing. Next, at once: `{run}`")
     elif following:
         told.append(f"Next, when the person agrees: `{spec.typed(following)}`")
     return told
 
 
-def _state(spec: Spec) -> dict[str, Any]:
-    """What the state says that the writer of a document must know; a step that changes none needs none."""
-    try:
-        state = state_file.load(spec)
-    except UserError:
-        return {}
-    return state.data if state is not None else {}
-
-
-def _how(spec: Spec, document: str, *, state: dict[str, Any]) -> str:
+def _how(spec: Spec, document: str, *, said: Mapping[str, Any]) -> str:
     """How a document is to be written, behind its name."""
     told = ["it exists: revise it"] if spec.has(document) else []
-    if document == TASKS and state.get("granularity") in GRANULARITIES:
-        told.append(f"{state['granularity']} tasks")
-    if state.get("commitSpec") is True and _in_git(spec.root):
+    if document == TASKS and said.get("granularity") in GRANULARITIES:
+        told.append(f"{said['granularity']} tasks")
+    if said.get("commitSpec") is True and _in_git(spec.root):
         told.append("commit this file alone when it is written")
     return f" ({'; '.join(told)})" if told else ""
 
@@ -110,6 +128,5 @@ def _in_git(folder: str) -> bool:
 
 
 def _to_read(spec: Spec, step: Step) -> list[str]:
-    shared = [os.path.join(spec.root, path) for path in spec.kind.shared]
     own = [spec.path(name) for name in (NOTES, *step.needs, *step.wants, *step.reads)]
-    return [os.path.relpath(path) for path in (*shared, *own) if os.path.isfile(path)]
+    return [os.path.relpath(path) for path in (spec.principles, *own) if os.path.isfile(path)]

@@ -12,12 +12,10 @@ from ralphloop.engine import words
 from ralphloop.errors import UserError
 from ralphloop.loops.place import Place
 from ralphloop.loops.result import Result
-from ralphloop.loops.spec import creation, state_file, wording
-from ralphloop.loops.spec.catalogue import Specs
-from ralphloop.loops.spec.kind import NOTES, SPECUM_KIND, Spec, must_stay
+from ralphloop.loops.spec import state_file, wording
+from ralphloop.loops.spec.catalogue import NOTES, SPECUM_KIND, WHAT, Kind, Spec, Specs, must_stay, specs_here
 from ralphloop.store import files
 from ralphloop.store.shelf import Shelf
-from ralphloop.tasklists import spec_phase
 from ralphloop.tasklists.spec_state import safe_name
 
 FOLDER, STATE, POINTER = "_epics", ".epic-state.json", ".current-epic"
@@ -65,7 +63,9 @@ def after(spec: dict[str, Any]) -> list[str]:
 
 
 def current(specs: Specs, home: str) -> Epic | None:
-    """The epic that the pointer among these specs names."""
+    """The epic that the pointer among these specs names, if their kind has such."""
+    if not specs.kind.epics:
+        return None
     name = safe_name((files.read_quietly(os.path.join(home, POINTER)) or "").strip())
     path = os.path.join(home, FOLDER, name, STATE)
     text = files.read_quietly(path) if name and files.inside(path, specs.root) else None
@@ -79,7 +79,7 @@ def _read(name: str, path: str, *, text: str) -> Epic:
         data = jsontext.parse_object(text)
     except ValueError as error:
         return Epic(name, path, text, (), f"is corrupt ({error}); repair it")
-    rows, newer = data.get("specs", []), spec_phase.newer(data)
+    rows, newer = data.get("specs", []), state_file.newer(data)
     if newer:
         return Epic(
             name, path, text, (), f"is from a newer version ({newer}); update the plugin ralph-specum"
@@ -93,8 +93,22 @@ def _is_row(row: object) -> bool:
     return isinstance(row, dict) and isinstance(row.get("name"), str)
 
 
-def create(place: Place, specs: Specs, *, text: list[str]) -> Result:
-    """Begin an epic."""
+def epic(kind: Kind, place: Place, words: list[str], *, spec: str | None, after: list[str]) -> Result:
+    """Cut a large goal into specs: begin an epic, add one spec to it, or show it."""
+    text = wording.whole(words).strip()
+    if after and not spec:
+        raise UserError("--after says what a spec waits for; name that spec with --spec.")
+    if spec and text:
+        raise UserError(
+            "either begin an epic with a text, or add a spec to it with --spec; not both at once."
+        )
+    specs = specs_here(kind, place, inside=bool(text))
+    if text:
+        return _create(place, specs, text=words)
+    return _add(place, specs, name=spec, waits_for=after) if spec else _result(_must_have(specs))
+
+
+def _create(place: Place, specs: Specs, *, text: list[str]) -> Result:
     home, pointer = os.path.join(specs.home, FOLDER), os.path.join(specs.home, POINTER)
     with state_file.alone(specs.root, place):
         named = wording.guessed(text, taken=set(files.names(home)), word="epic")
@@ -104,8 +118,8 @@ def create(place: Place, specs: Specs, *, text: list[str]) -> Result:
         for path in (folder, pointer):
             must_stay(path, specs.root)
         state = {"name": named.name, "goal": named.goal, "specs": [], "output": "spec-files"}
-        texts = {STATE: spec_phase.render(state), NOTES: spec_phase.progress(named.name, named.goal)}
-        creation.build(folder, texts)
+        texts = {STATE: state_file.render(state), NOTES: wording.notes(named.name, named.goal)}
+        files.build_folder(folder, texts, beside=home)
         files.write_shared(pointer, named.name + "\n", root=specs.root)
     shown = os.path.relpath(folder)
     adds = f"{words.command(place.env)} specum triage --spec NAME --after OTHER"
@@ -121,13 +135,13 @@ def create(place: Place, specs: Specs, *, text: list[str]) -> Result:
 def _must_have(specs: Specs) -> Epic:
     epic = current(specs, specs.home)
     if epic is None:
-        begin = SPECUM_KIND.typed("triage", "WHAT", "IT", "SHALL", "DO")
+        begin = specs.kind.typed("triage", WHAT)
         raise UserError(f"there is no current epic here; `{begin}` begins one.")
     epic.must_be_fine()
     return epic
 
 
-def add(place: Place, specs: Specs, *, name: str, waits_for: list[str]) -> Result:
+def _add(place: Place, specs: Specs, *, name: str, waits_for: list[str]) -> Result:
     """Add a spec to the current epic, or let one that is in it wait for others."""
     _must_have(specs)
     wording.must_be_name(name, word="spec")
@@ -136,7 +150,7 @@ def add(place: Place, specs: Specs, *, name: str, waits_for: list[str]) -> Resul
         changed = _with_spec(epic, name, waits_for=waits_for)
         if changed.text != epic.text:
             files.write_shared(epic.path, changed.text, root=specs.root)
-    return Result(changed.to_json(), tuple(tell(changed)))
+    return _result(changed)
 
 
 def _with_spec(epic: Epic, name: str, *, waits_for: list[str]) -> Epic:
@@ -147,7 +161,7 @@ def _with_spec(epic: Epic, name: str, *, waits_for: list[str]) -> Epic:
         text = _with_dependencies(epic, name, more=waits_for)
     else:
         row = {"name": name, "status": PENDING, "dependencies": list(dict.fromkeys(waits_for))}
-        text = spec_phase.append_item(epic.text, "specs", row)
+        text = append_item(epic.text, "specs", row)
     changed = _read(epic.name, epic.path, text=text)
     circle = " after ".join(_circle(changed))
     if circle:
@@ -164,6 +178,18 @@ def _with_dependencies(epic: Epic, name: str, *, more: list[str]) -> str:
             wanted = list(dict.fromkeys([*after(row.value), *more]))
             return jsontext.set_member(epic.text, "dependencies", wanted, at=row.start)
     return epic.text
+
+
+def append_item(text: str, key: str, value: Any) -> str:
+    """The object with one more item in the list under `key`, laid out as the items before it are."""
+    found = jsontext.member(text, key)
+    if found is None:
+        return jsontext.add_member(text, key, [value])
+    items, raw = list(jsontext.members(text, found.start)), jsontext.render(value)
+    if not items:
+        return jsontext.replace_raw(text, found, f"[\n    {raw}\n  ]")
+    space = text[found.start + 1 : items[0].start] or " "
+    return text[: items[-1].end] + "," + space + raw + text[items[-1].end :]
 
 
 def _circle(epic: Epic) -> list[str]:
@@ -202,8 +228,7 @@ def begin(place: Place, specs: Specs, *, spec: Spec) -> list[str]:
     return [f"It is part of the epic {epic.name}: {folder}/epic.md"]
 
 
-def show(specs: Specs) -> Result:
-    epic = _must_have(specs)
+def _result(epic: Epic) -> Result:
     return Result(epic.to_json(), tuple(tell(epic)))
 
 
