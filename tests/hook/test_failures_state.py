@@ -147,7 +147,8 @@ def test_f59_an_open_task_of_a_dead_session_can_be_taken_up(features: LoopProjec
     loop = features.the_loop()
     state = loop.load()
     assert state is not None
-    arming.take_up(loop, state, session="another-session")
+    loop.record.session = state.owner = "another-session"
+    arming.take_up(loop, state)
     features.session = "another-session"
     features.new_prompt()
     answer = features.turn()

@@ -143,11 +143,8 @@ def proof(known: Mapping[str, str]) -> str:
 
 def uncommitted(ledger: Ledger) -> list[str]:
     """The tasks whose present proof no commit has."""
-    return [
-        task
-        for task, known in ledger.tasks.items()
-        if proof(known) and known.get("committed") != proof(known)
-    ]
+    tasks = ledger.tasks.items()
+    return [task for task, known in tasks if proof(known) not in ("", known.get("committed"))]
 
 
 def commits_undone(ledger: Ledger) -> list[str]:

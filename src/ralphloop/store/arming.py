@@ -204,19 +204,16 @@ def take_up(
     loop: LoopFiles,
     state: LoopState,
     *,
-    session: Optional[str] = None,
     limits: Optional[Mapping[str, float]] = None,
     anew: bool = True,
     supervision: Optional[Supervision] = None,
 ) -> None:
-    """Go on with a paused or ended loop, for the same owner or another one; `anew` in a new window of time
-    and with new attempts. Without `supervision` nobody drives it any more."""
+    """Go on with a paused or ended loop; `anew` in a new window of time and with new attempts. Without
+    `supervision` nobody drives it any more."""
     record = loop.record
     record.supervision = supervision
     if state.outcome in FINAL:
         raise ValueError("a loop that is %s cannot go on" % state.outcome)
-    if session is not None:
-        record.session = state.owner = session
     with loop.shelf.lock():
         record.limits = loop.shelf.fresh(record).limits  # the person may have changed them since it was read
         for name, value in (limits or {}).items():

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from ralphloop import system as os
 from ralphloop.domain import jsontext
-from ralphloop.domain.model import Limits
+from ralphloop.domain.model import Fields, Limits
 from ralphloop.domain.supervision import Supervision
 from ralphloop.store import files
 from ralphloop.store.lock import Lock
@@ -18,6 +18,7 @@ from ralphloop.tasklists.registry import LAYOUTS, traits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from dataclasses import KW_ONLY
     from typing import Any, Iterator, Mapping, Optional
 
 ARMED, OWNED, ENDED = "armed", "owned", "ended"
@@ -35,49 +36,31 @@ def home(env: Mapping[str, str]) -> str:
     return os.path.join(base, "ralphloop")
 
 
-class Record:
+class Record(Fields):
     """One arming: the loop, where its files are, and what it may spend."""
 
-    __slots__ = (
-        "armed_at", "continue_with", "id", "layout", "limits", "more", "name", "paths", "root", "session",
+    FIRST = ("id",)
+    KEYS = (
+        "armed_at", "continue_with", "id", "layout", "limits", "name", "paths", "root", "session",
         "supervision", "unapproved",
     )  # fmt: skip
 
-    def __init__(
-        self,
-        loop_id: str,
-        *,
-        layout: str,
-        name: str,
-        root: str,
-        paths: dict[str, str],
-        limits: Limits,
-        armed_at: str,
-        session: Optional[str] = None,
-        continue_with: str = "block",
-        unapproved: bool = False,
-        supervision: Optional[Supervision] = None,
-        more: Optional[dict[str, Any]] = None,
-    ) -> None:
-        self.id = loop_id
-        self.layout = layout
-        self.name = name
-        self.root = root
-        self.paths = paths
-        self.limits = limits
-        self.armed_at = armed_at
-        # None until a session is bound; empty for a client that sends no session id
-        self.session = session
-        self.continue_with = continue_with
-        # whether its checks were not approved when it began, nor since
-        self.unapproved = unapproved
-        # the terms of its session while a supervisor drives it
-        self.supervision = supervision
-        # what a newer version says besides, which is kept
-        self.more = more or {}
+    id: str
+    _: KW_ONLY
+    layout: str
+    name: str
+    root: str
+    paths: dict[str, str]
+    limits: Limits
+    armed_at: str
+    session: Optional[str] = None  # until one is bound; empty for a client that sends no session id
+    continue_with: str = "block"
+    unapproved: bool = False  # whether its checks were not approved when it began, nor since
+    supervision: Optional[Supervision] = None  # the terms of its session while a supervisor drives it
+    more: Mapping[str, Any] = {}  # what a newer version says besides, which is kept
 
     def to_json(self) -> dict[str, Any]:
-        data = {name: getattr(self, name) for name in self.__slots__ if name != "more"}
+        data = {name: getattr(self, name) for name in self.KEYS}
         data.update(self.more)
         data["limits"] = self.limits.to_json()
         data["supervision"] = None if self.supervision is None else self.supervision.to_json()
@@ -106,7 +89,7 @@ class Record:
             continue_with="context" if data.get("continue_with") == "context" else "block",
             unapproved=data.get("unapproved") is True,
             supervision=Supervision.from_json(data.get("supervision")),
-            more={name: value for name, value in data.items() if name not in cls.__slots__},
+            more={name: value for name, value in data.items() if name not in cls.KEYS},
         )
 
 
