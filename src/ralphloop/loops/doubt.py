@@ -14,7 +14,7 @@ from ralphloop.loops import field
 from ralphloop.loops.draft import LABEL
 from ralphloop.spelling import near
 from ralphloop.tasklists import boxes, markdown
-from ralphloop.views.excerpt import SHOWN, Where, bounded, few, shown
+from ralphloop.views.fold import SHOWN, Where, bounded, few, shown
 
 Fields = tuple[Mapping[str, Any], Sequence[Mapping[str, Any]]]
 COMPARED_MOST = 2_000  # ids that a misspelt one is compared with

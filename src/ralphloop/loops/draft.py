@@ -13,7 +13,7 @@ from ralphloop.errors import UserError
 from ralphloop.tasklists import boxes, feature_list, markdown
 from ralphloop.tasklists.markdown import Line
 from ralphloop.views import json_slip
-from ralphloop.views.excerpt import bounded, shown
+from ralphloop.views.fold import bounded, shown
 
 BULLET = re.compile(r"(?:[-*+]|\d{1,9}[.)])[ \t]+(?:\[(?P<box>[ xX])\](?:[ \t]+|$))?(?P<text>.*)")
 # a line of its own, whether or not it is an item: what proves the task, or is meant to

@@ -18,7 +18,7 @@ from ralphloop.store.files import older
 from ralphloop.store.loop import JOURNAL, LoopFiles
 from ralphloop.tasklists.registry import own_file
 from ralphloop.tasklists.source import Source
-from ralphloop.views.history import rest_of
+from ralphloop.views.journal import rest_of
 from ralphloop.views.live.follow import Tail
 from ralphloop.views.snapshot import (
     LoopView,

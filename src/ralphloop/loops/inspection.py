@@ -22,7 +22,7 @@ from ralphloop.tasklists import feature_list
 from ralphloop.tasklists.registry import own_file
 from ralphloop.tasklists.source import Source
 from ralphloop.views import json_slip
-from ralphloop.views.excerpt import SHOWN, shown
+from ralphloop.views.fold import SHOWN, shown
 
 SHELL = "/bin/sh"  # as the checks are run
 READ_MOST = 200  # commands that the shell reads

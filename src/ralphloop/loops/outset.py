@@ -28,7 +28,7 @@ from ralphloop.store.loop import LoopFiles
 from ralphloop.store.shelf import Record, Shelf
 from ralphloop.tasklists.registry import own_file, traits
 from ralphloop.tasklists.source import Source
-from ralphloop.views.excerpt import SHOWN
+from ralphloop.views.fold import SHOWN
 
 
 class Wish(NamedTuple):

@@ -20,8 +20,7 @@ from ralphloop.spelling import near
 from ralphloop.store import files
 from ralphloop.tasklists.registry import own_file, traits
 from ralphloop.tasklists.source import Source
-from ralphloop.views.excerpt import shown
-from ralphloop.views.fold import COLUMNS
+from ralphloop.views.fold import COLUMNS, shown
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 TEMPLATE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "templates", "RALPH_PROMPT.md")

@@ -9,11 +9,9 @@ from ralphloop.agents.stamp import moment
 from ralphloop.domain.model import COMPLETE, PROVEN, THE_LIST
 from ralphloop.domain.prompt import done
 from ralphloop.views import figure, journal
-from ralphloop.views.clock import local
-from ralphloop.views.figure import Used
-from ralphloop.views.proof import Check
-from ralphloop.views.report import COMPLETION, Refused, Report, TaskReport
-from ralphloop.views.spending import Share, spent_told
+from ralphloop.views.cost import Share, spent_told
+from ralphloop.views.figure import Used, local
+from ralphloop.views.report import COMPLETION, Check, Refused, Report, TaskReport
 
 LIMITS = {
     "iterations": "iterations",

@@ -34,10 +34,10 @@ from ralphloop.domain.plain import plain
 from ralphloop.domain.prompt import answering, done, turns
 from ralphloop.tasklists.registry import traits
 from ralphloop.views import figure
-from ralphloop.views.clock import local
+from ralphloop.views.cost import context_told, spent_told
+from ralphloop.views.figure import local
 from ralphloop.views.fold import COLUMNS, ROWS, cut, padded, width_of
 from ralphloop.views.snapshot import LoopView, TaskView
-from ralphloop.views.spending import context_told, spent_told
 
 ID_MAX = 24  # cells of a task's id that stands beside its title
 DAY_S = 24 * 3600.0

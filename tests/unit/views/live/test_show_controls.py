@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from ralphloop.store.supervisor import Holder
-from ralphloop.views.live.controls import TWICE_S, Controls
 from ralphloop.views.live.feed import Frame
-from ralphloop.views.live.keys import HANG_UP, INTERRUPT
+from ralphloop.views.live.keyboard import HANG_UP, INTERRUPT
+from ralphloop.views.live.show import TWICE_S, Controls
 from unit.domain.cases import each
 from unit.views.live.looked_at import frame, view
 

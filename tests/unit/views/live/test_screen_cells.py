@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ralphloop.views.fold import width_of
-from ralphloop.views.live.cells import beside, cut, flow, pad, row, tidy, wrap
+from ralphloop.views.live.screen import beside, cut, flow, pad, row, tidy, wrap
 from unit.domain.cases import each
 
 

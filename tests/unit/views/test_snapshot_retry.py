@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ralphloop.store.loop import iso
-from ralphloop.views import retrying
+from ralphloop.views import snapshot
 from unit.domain.cases import each
 
 NOTICE = "the login was refused: 401 no key; the client tries again (1 of 10)"
@@ -49,9 +49,9 @@ def test_a_retry_is_told_until_something_follows_it(
 ) -> None:
     path = tmp_path / "session.jsonl"
     path.write_text("".join(json.dumps(dated(entry)) + "\n" for entry in entries))
-    assert retrying.now(str(path)) == told
+    assert snapshot.last_retry(str(path)) == told
 
 
 def test_without_a_transcript_nothing_is_told(tmp_path: Path) -> None:
-    assert retrying.now(str(tmp_path / "none.jsonl")) == ""
-    assert retrying.now("") == ""
+    assert snapshot.last_retry(str(tmp_path / "none.jsonl")) == ""
+    assert snapshot.last_retry("") == ""

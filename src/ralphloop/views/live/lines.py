@@ -6,11 +6,10 @@ from ralphloop.agents.activity import EDIT, ERROR, FAILED, HOOK, LOOP, PROMPT, S
 from ralphloop.domain.plain import plain
 from ralphloop.store import supervisor
 from ralphloop.views import terminal
-from ralphloop.views.clock import local
-from ralphloop.views.figure import dollars, span, tokens
+from ralphloop.views.cost import NOT_YET, UNKNOWN
+from ralphloop.views.figure import dollars, local, span, tokens
 from ralphloop.views.fold import COLUMNS, cut, fold
 from ralphloop.views.live.feed import Frame
-from ralphloop.views.spending import NOT_YET, UNKNOWN
 
 WORDS = {
     TEXT: "says", TOOL: "calls", EDIT: "edits", FAILED: "failed", ERROR: "error", HOOK: "hook", LOOP: "loop",

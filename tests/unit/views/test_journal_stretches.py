@@ -12,7 +12,7 @@ from ralphloop.engine import under_way
 from ralphloop.engine.account import LAST
 from ralphloop.store import files
 from ralphloop.store.loop import iso
-from ralphloop.views.history import entry_of, history_of, stretches, work_in, working_s
+from ralphloop.views.journal import entry_of, history_of, stretches, work_in, working_s
 from unit.domain.cases import each
 
 LINE = '{"at": "2026-01-31T10:00:05.123Z", "event": "stop"}'
