@@ -58,7 +58,7 @@ class Supervised:
         raise UserError(f"the supervisor did not start; {self.loop.path(LOG)} says why.")
 
     def send(self, word: str) -> None:
-        """As `views.live.controls.Driver` wants it."""
+        """As `views.live.show.Driver` wants it."""
         with contextlib.suppress(OSError):  # a supervisor that is gone shows as ended
             self._write(word)
 
