@@ -5,6 +5,7 @@ from __future__ import annotations
 from ralphloop import system as os
 from ralphloop.store import files
 from ralphloop.tasklists import spec_state
+from ralphloop.tasklists.registry import own_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ STALE_S = 3600.0
 
 def tidy(record: Record, *, now: float) -> None:
     """Remove the notes that parallel tasks left behind more than an hour ago."""
-    folder = os.path.dirname(record.paths["state"])
+    folder = os.path.dirname(own_file(record))
     for name in files.names(folder):
         path = os.path.join(folder, name)
         if spec_state.is_orphan(name) and not os.path.islink(path) and _is_stale(path, now):

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 def words_for(loop: LoopFiles, cwd: str, env: Mapping[str, str]) -> prompt.Words:
     paths, layout = loop.record.paths, traits(loop.record.layout)
-    listed = paths.get("list") or paths["tasks"]
-    if "tasks" in paths and not os.path.exists(listed):
-        listed = paths["state"]
+    listed = paths[layout.criteria]
+    if layout.criteria != layout.own and not os.path.exists(listed):
+        listed = paths[layout.own]
     notes = paths.get("progress") or os.path.join(os.path.dirname(listed), ".progress.md")
     return prompt.Words(
         command=command(env),

@@ -73,7 +73,8 @@ def _mark(book: Book, task_id: str) -> None:
     at = book.place(task_id)
     record, listed = book.loop.record, book.tasks.tasks
     behind = [task.id for task in listed[:at] if not task.done]
-    if behind and book.tasks.sequential and not os.path.exists(record.paths["tasks"]):
+    counted = book.tasks.sequential and not os.path.exists(record.paths[traits(record.layout).criteria])
+    if behind and counted:
         raise UserError(f"without a tasks.md these tasks are done in order; {behind[0]} is next.")
     tasks.mark(record, [at], done=True)
     listed[at].done = True

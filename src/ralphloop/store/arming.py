@@ -160,7 +160,8 @@ def _write_down(
         loop.make()
         if parsed is not None and parsed.phase == "execution":
             pins.pin(loop, texts)
-            tasks.keep_begun(loop, texts.get("state"))
+            if traits(record.layout).phases:
+                tasks.keep_begun(loop, texts.get(traits(record.layout).own))
         ledger = Ledger()
         if parsed is not None and given:
             name_tasks(parsed, ledger)
