@@ -1,4 +1,4 @@
-"""A layout is one module: a fourth one, written here, is driven from start to end by the rest as it is."""
+"""A layout is one module: a fourth one, written here, is driven from start to end by all else as it is."""
 
 from __future__ import annotations
 
