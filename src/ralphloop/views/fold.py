@@ -57,7 +57,7 @@ def fold(text: str, width: int = COLUMNS, *, hang: int | None = None, least: int
             left = width - width_of(word)  # a long word stands further left rather than in pieces
             row, gap = begin[:left] if left >= 0 else begin, ""
         row += gap
-        while width_of(row + word) > width and not ("`" in word or "/" in word):
+        while word and width_of(row + word) > width and not ("`" in word or "/" in word):
             part = prefix(word, width - width_of(row)) or word[:1]
             part = part.rstrip("\\") or part  # which may keep the next character from being markup
             rows.append(row + part)

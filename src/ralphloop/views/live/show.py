@@ -239,6 +239,9 @@ class _Shown:
                 pressed = keys.wait(POLL_S)
                 if STOP in pressed:
                     with painter.away():
+                        if frame.view.live:  # the shell says "stopped", which only the view is
+                            out.write(f"{frame.view.name} goes on meanwhile; `fg` shows it again.\n")
+                            out.flush()
                         keys.suspend()
                 if self._obey(pressed, frame):
                     return LEFT
