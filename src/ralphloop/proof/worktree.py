@@ -238,15 +238,14 @@ class Index:
 def _copied(path: str, lock: str) -> bool:
     """False if somebody holds the lock; one of ours that is not whole is taken away again."""
     try:
-        handle = os.open(lock, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
-    except FileExistsError:
-        return False
-    try:
-        with os.fdopen(handle, "wb") as target, open(path, "rb") as source:
+        with open(lock, "xb") as target, open(path, "rb") as source:
             shutil.copyfileobj(source, target)
         shutil.copystat(path, lock)
+    except FileExistsError:
+        return False
     except OSError:
-        os.unlink(lock)
+        with contextlib.suppress(OSError):
+            os.unlink(lock)
         raise
     return True
 

@@ -33,8 +33,6 @@ DEAF_S = 5.0
 # Answers 401 to one request, in a row. The client renews an expired token after the first, and sends the
 # request again up to ten times, for three minutes (2.1.325); the third comes after about two seconds.
 REFUSALS = 3
-
-
 INTERRUPT, TERMINATE, KILL = "interrupt", "terminate", "kill"
 
 
@@ -72,9 +70,8 @@ def environment(env: Mapping[str, str]) -> dict[str, str]:
     found = nested.scrubbed(env)
     path = found.get("PATH") or os.defpath
     for folder in (os.path.dirname(sys.executable), os.path.join(os.path.dirname(package()), "bin")):
-        if shutil.which("ralphloop", path=path) is None and os.access(
-            os.path.join(folder, "ralphloop"), os.X_OK
-        ):
+        is_there = os.access(os.path.join(folder, "ralphloop"), os.X_OK)
+        if is_there and shutil.which("ralphloop", path=path) is None:
             path = os.pathsep.join([path, folder])
     return {**found, "PATH": path}
 
