@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from ralphloop.domain.check_results import Refusal, Results
 from ralphloop.domain.ledger import Ledger
 from ralphloop.domain.model import (
     CLAIMED,
@@ -20,7 +21,6 @@ from ralphloop.domain.model import (
     Task,
     TaskList,
 )
-from ralphloop.domain.proof import Refusal, Results
 from ralphloop.evidence import approval, protect, record, tree
 from ralphloop.evidence.checker import (
     BUDGET_S,

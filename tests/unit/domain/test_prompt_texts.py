@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from ralphloop.domain import prompt
+from ralphloop.domain.check_results import Refusal
 from ralphloop.domain.model import FEATURES, SPECKIT, SPECUM, UNLIMITED, Task
 from ralphloop.domain.prompt import CARRY_MAX, NOTES_MAX, REASON_MAX, TASK_MAX, Words
-from ralphloop.domain.proof import Refusal
 from unit.domain.build import WORDS, a_ledger, a_loop, look
 from unit.domain.cases import each
 
