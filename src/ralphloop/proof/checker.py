@@ -17,8 +17,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ralphloop.agents.usage import context_of
+from ralphloop.domain.check_results import BUDGET_S, TIMEOUT_S
 from ralphloop.domain.model import Task, TaskList
-from ralphloop.domain.proof import BUDGET_S, TIMEOUT_S
 from ralphloop.proof import check_record, tree
 from ralphloop.proof.mask import mask, secrets
 from ralphloop.store.loop import LoopFiles, iso

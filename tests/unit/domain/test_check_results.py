@@ -6,9 +6,9 @@ from itertools import product
 
 import pytest
 
-from ralphloop.domain import proof
+from ralphloop.domain import check_results
+from ralphloop.domain.check_results import Refusal, Results
 from ralphloop.domain.prompt import refused as told
-from ralphloop.domain.proof import Refusal, Results
 from unit.domain.build import words_of
 from unit.domain.cases import each
 
@@ -44,7 +44,7 @@ def test_of_a_long_output_the_end_is_shown():
     assert said.endswith("the end")
     assert len(said) <= 9000
     assert said.count("a") > 7000
-    assert len(refusal.told(10**6)) <= proof.TAIL_MAX + 200
+    assert len(refusal.told(10**6)) <= check_results.TAIL_MAX + 200
 
 
 @each(
