@@ -55,7 +55,7 @@ class Kind:
     settings: str  # the file with the plugin's settings, from the project's root
     places: Callable[[str, Settings], list[tuple[str, str]]]
     source: Callable[[str, str, Settings], Source]
-    principles: str = ""  # the project's document that every step reads, from its root
+    principles: str = ""  # where the project has its own, from its root
     choices: Mapping[str, Any] = field(default_factory=dict)  # what its state has beyond what all have
     numbered: bool = False  # whether a folder's name begins with its number
     anew: tuple[str, ...] = ()  # the action and option that make another one of the same name
@@ -69,6 +69,10 @@ class Kind:
     def empty(self) -> str:
         """What is said where there is none yet."""
         return f"There is no {self.word} here yet. Next: `{self.typed(self.asks, WHAT)}`"
+
+    def shared(self, root: str) -> str:
+        """The project's document that every step reads."""
+        return os.path.join(root, self.principles)
 
     def writer(self, document: str) -> str:
         """The action that writes this document."""
@@ -142,10 +146,6 @@ class Spec:
     def state_path(self) -> str:
         return self.path(self.kind.state)
 
-    @property
-    def principles(self) -> str:
-        return os.path.join(self.root, self.kind.principles)
-
     def path(self, name: str) -> str:
         return os.path.join(self.folder, name)
 
@@ -168,7 +168,7 @@ class Spec:
 
     def must_keep_documents_inside(self, *more: str) -> None:
         self.must_keep_inside(NOTES, *self.kind.documents, *more)
-        must_stay(self.principles, self.root)
+        must_stay(self.kind.shared(self.root), self.root)
 
     def shown(self, name: str = "") -> str:
         """A file of it, or its folder, as seen from where the command runs."""
@@ -203,10 +203,6 @@ class Specs:
     @property
     def pointer(self) -> str:
         return self.places[0][1]
-
-    @property
-    def principles(self) -> str:
-        return os.path.join(self.root, self.kind.principles)
 
     def spec(self, folder: str) -> Spec:
         must_stay(folder, self.root)

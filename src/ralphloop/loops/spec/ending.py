@@ -31,11 +31,7 @@ def cancel(place: Place, specs: Specs, *, name: str | None, told: Tell = quiet) 
         loop = None if outcome in FINAL else loop
         if loop is None and not os.path.lexists(spec.state_path):
             return _result(spec, [f"{spec.name} has no loop and no state; nothing to cancel."])
-        ended, said = True, list[str]()
-        if loop is not None:
-            ended, said = _end(place, spec, loop=loop, again=specs.called(spec.folder))
-        for line in said:
-            told(line)
+        ended = loop is None or _end(place, spec, loop=loop, again=specs.called(spec.folder), told=told)
         rest = [*_put_away(place, spec, loop=loop), _rest(place, spec, specs=specs)] if ended else []
     return _result(spec, rest)
 
@@ -44,16 +40,19 @@ def _result(spec: Spec, told: list[str]) -> Result:
     return Result({"name": spec.name}, tuple(told))
 
 
-def _end(place: Place, spec: Spec, *, loop: LoopFiles, again: str) -> tuple[bool, list[str]]:
-    """End the loop; False if it can only end at the next stop, or was complete when its turn came. And what
-    to say of that."""
+def _end(place: Place, spec: Spec, *, loop: LoopFiles, again: str, told: Tell) -> bool:
+    """End the loop; False if it can only end at the next stop, or was complete when its turn came."""
     _must_be_ours(place, loop)
     if not halt(loop, CANCEL, place=place, is_late=lambda state: state.outcome == COMPLETE):
         how = f"Type `{spec.typed('cancel', again)}` again in a moment to clear"
-        return False, [held_later(loop, CANCEL), f"{how} {spec.shown(spec.kind.state)}."]
+        told(held_later(loop, CANCEL))
+        told(f"{how} {spec.shown(spec.kind.state)}.")
+        return False
     if loop.state().outcome == COMPLETE:
-        return False, [f"The loop over {spec.name} has just been completed, and stays so."]
-    return True, [f"The loop over {spec.name} is cancelled; the agent stops at the end of its turn."]
+        told(f"The loop over {spec.name} has just been completed, and stays so.")
+        return False
+    told(f"The loop over {spec.name} is cancelled; the agent stops at the end of its turn.")
+    return True
 
 
 def _must_be_ours(place: Place, loop: LoopFiles) -> None:

@@ -35,12 +35,12 @@ class Wish(NamedTuple):
 
     @property
     def fields(self) -> dict[str, Any]:
-        found: dict[str, Any] = {"recoveryMode": True} if self.recovery else {}
-        if self.task_iterations is not None:
-            found["maxTaskIterations"] = self.task_iterations
-        if self.global_iterations is not None:
-            found["maxGlobalIterations"] = self.global_iterations
-        return found
+        given = {
+            "recoveryMode": self.recovery or None,
+            "maxTaskIterations": self.task_iterations,
+            "maxGlobalIterations": self.global_iterations,
+        }
+        return {name: value for name, value in given.items() if value is not None}
 
 
 def implement(place: Place, spec: Spec, *, wish: Wish, told: Tell = quiet) -> Result:
@@ -50,10 +50,8 @@ def implement(place: Place, spec: Spec, *, wish: Wish, told: Tell = quiet) -> Re
         spec.must_keep_documents_inside()
         tasks, state = _tasks(spec), state_file.load(spec)
         if all(task.done for task in tasks):
-            nothing = (
-                f"Every task of {spec.name} is done ({len(tasks)} in {spec.shown(TASKS)}): nothing is left."
-            )
-            return Result({"name": spec.name, "loop": None}, (nothing,))
+            done = f"Every task of {spec.name} is done ({len(tasks)} in {spec.shown(TASKS)})"
+            return Result({"name": spec.name, "loop": None}, (f"{done}: nothing is left.",))
         loop = state_file.loop_to_resume(spec, place)
         if loop is None:
             loop, before = _begin(place, spec, wish=wish, state=state, tasks=tasks)
@@ -155,8 +153,7 @@ def _told(place: Place, spec: Spec, *, loop: LoopFiles, tasks: list[Task]) -> li
         typed = f"{APPROVE[record.layout]} {digest(commands)}"
         told += listing(commands)
         told.append(f"! Not approved: none of it runs, and the loop goes on. The person allows it: `{typed}`")
-    state = state_file.load(spec)
-    if state is not None and state.data.get("recoveryMode") is True:
+    if state_file.known(spec).data.get("recoveryMode") is True:
         told.append("Recovery mode is on: a task that keeps failing may get fix tasks.")
     if record.session is None:
         told.append("It binds to the next session started here.")

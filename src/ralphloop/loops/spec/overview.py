@@ -26,6 +26,7 @@ class Standing(NamedTuple):
     tasks: list[Task]
     loop: LoopFiles | None
     loop_state: LoopState | None
+    current: bool = False
 
     @property
     def done(self) -> int:
@@ -58,12 +59,12 @@ class Standing(NamedTuple):
                 following = step.following
         return following if not self.phase else self.spec.kind.writer(TASKS)
 
-    def to_json(self, *, current: bool) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         loop, state = self.loop, self.loop_state
         return {
             "name": self.spec.name,
             "path": os.path.relpath(self.spec.folder, self.spec.root),
-            "current": current,
+            "current": self.current,
             "phase": self.phase or None,
             "done": self.done,
             "total": len(self.tasks),
@@ -97,12 +98,11 @@ def status(kind: Kind, place: Place) -> Result:
     """Every spec, and the epic where there are such."""
     specs = specs_here(kind, place)
     found, epic = _all_standings(place, specs), triage.current(specs, specs.home)
-    rows = [standing.to_json(current=current) for standing, current in found]
     more = {"epic": epic and epic.to_json()} if kind.epics else {}
     told = _table(found) + (triage.tell(epic) if epic is not None else [])
     if not found and epic is None:
         told.append(kind.empty)
-    return Result({f"{kind.word}s": rows, **more}, tuple(told))
+    return Result({f"{kind.word}s": [each.to_json() for each in found], **more}, tuple(told))
 
 
 def standing(place: Place, spec: Spec) -> Standing:
@@ -116,9 +116,9 @@ def standing(place: Place, spec: Spec) -> Standing:
     return Standing(spec, state, fault, tasks, loop, loop.state() if loop else None)
 
 
-def _row(found: Standing, *, current: bool) -> str:
+def _row(found: Standing) -> str:
     """`* login  execution  3/5 tasks  loop running`."""
-    parts = [f"{'*' if current else ' '} {found.spec.name}"]
+    parts = [f"{'*' if found.current else ' '} {found.spec.name}"]
     if not found.fault:
         parts.append(found.phase or "no state")
     if found.tasks:
@@ -134,26 +134,22 @@ def _row(found: Standing, *, current: bool) -> str:
     return "  ".join([*parts, home])
 
 
-def _all_standings(place: Place, specs: Specs) -> list[tuple[Standing, bool]]:
-    """Every spec with whether it is the current one."""
-    pointed = specs.pointed_at()
-    found: list[tuple[Standing, bool]] = []
+def _all_standings(place: Place, specs: Specs) -> list[Standing]:
+    pointed, found = specs.pointed_at(), []
     for folder in specs.folders():
         try:
             spec = specs.spec(folder)
         except UserError:
             continue  # it leads out of the project, so it is none of ours
-        found.append((standing(place, spec), folder == pointed))
+        found.append(standing(place, spec)._replace(current=folder == pointed))
     return found
 
 
-def _table(found: list[tuple[Standing, bool]]) -> list[str]:
+def _table(found: list[Standing]) -> list[str]:
     """A line for each, and what comes next for the current one."""
-    following = [standing for standing, current in found if current and standing.following]
-    return [
-        *(_row(standing, current=current) for standing, current in found),
-        *(f"Next: `{standing.spec.typed(standing.following)}`" for standing in following),
-    ]
+    rows = [_row(each) for each in found]
+    following = [each.spec.typed(each.following) for each in found if each.current and each.following]
+    return rows + [f"Next: `{typed}`" for typed in following]
 
 
 def tell(place: Place, spec: Spec) -> list[str]:
@@ -184,7 +180,7 @@ def goal_line(spec: Spec) -> list[str]:
 
 def principles_missing(specs: Specs) -> list[str]:
     """That the project's principles are not written down, where every step reads them."""
-    path, how = specs.principles, specs.kind.typed("constitution")
+    path, how = specs.kind.shared(specs.root), specs.kind.typed("constitution")
     if not specs.kind.principles or os.path.isfile(path):
         return []
     return [f"! {os.path.relpath(path)} is missing: `{how}` writes the project's principles down."]

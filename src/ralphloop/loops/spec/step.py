@@ -53,7 +53,7 @@ def constitution(kind: Kind, place: Place, words: list[str]) -> Result:
     """Where the project's principles are written down, and what comes after that."""
     text = wording.whole(words)
     specs = specs_here(kind, place, inside=True)
-    path = specs.principles
+    path = kind.shared(specs.root)
     must_stay(path, specs.root)
     following = ("start",) if specs.current() else (kind.asks, WHAT)
     told = (
@@ -129,4 +129,4 @@ def _in_git(folder: str) -> bool:
 
 def _to_read(spec: Spec, step: Step) -> list[str]:
     own = [spec.path(name) for name in (NOTES, *step.needs, *step.wants, *step.reads)]
-    return [os.path.relpath(path) for path in (spec.principles, *own) if os.path.isfile(path)]
+    return [os.path.relpath(path) for path in (spec.kind.shared(spec.root), *own) if os.path.isfile(path)]
