@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from ralphloop import loops
 from ralphloop.cli import allowance
 from ralphloop.cli.output import show, tell
-from ralphloop.loops.spec import ending, execution, overview, step, wording
+from ralphloop.loops.spec import course, execution, wording
 from ralphloop.loops.spec.catalogue import Kind, specs_here
 
 Option = tuple[str, dict[str, Any]]
@@ -70,7 +70,7 @@ LIMITS = (
 def phase(args: argparse.Namespace) -> int:
     """Begin the step that is called as the action is."""
     place, said = loops.here(), wording.whole(args.text)
-    return show(step.begin(place, specs_here(args.kind, place), action=args.action, text=said))
+    return show(course.begin(place, specs_here(args.kind, place), action=args.action, text=said))
 
 
 def implement(args: argparse.Namespace) -> int:
@@ -81,14 +81,14 @@ def implement(args: argparse.Namespace) -> int:
 
 
 def status(args: argparse.Namespace) -> int:
-    return show(overview.status(args.kind, loops.here(writes=False)), as_json=args.json)
+    return show(course.status(args.kind, loops.here(writes=False)), as_json=args.json)
 
 
 def switch(args: argparse.Namespace) -> int:
     place = loops.here()
-    return show(ending.switch(place, specs_here(args.kind, place), name=args.name))
+    return show(execution.switch(place, specs_here(args.kind, place), name=args.name))
 
 
 def cancel(args: argparse.Namespace) -> int:
     place = loops.here()
-    return show(ending.cancel(place, specs_here(args.kind, place), name=args.name, told=tell))
+    return show(execution.cancel(place, specs_here(args.kind, place), name=args.name, told=tell))

@@ -8,7 +8,7 @@ from ralphloop import loops
 from ralphloop.cli import spec
 from ralphloop.cli.output import show
 from ralphloop.cli.spec import ADDS, Action, text
-from ralphloop.loops.spec import creation, step
+from ralphloop.loops.spec import course, creation
 from ralphloop.loops.spec.catalogue import SPECKIT_KIND as KIND
 from ralphloop.loops.typed import Options
 
@@ -26,7 +26,7 @@ def _start(args: argparse.Namespace) -> int:
 
 
 def _constitution(args: argparse.Namespace) -> int:
-    return show(step.constitution(KIND, loops.here(), args.text))
+    return show(course.constitution(KIND, loops.here(), args.text))
 
 
 def _specify(args: argparse.Namespace) -> int:

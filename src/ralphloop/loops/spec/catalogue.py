@@ -291,8 +291,8 @@ class Specs:
 def _calls(folder: str) -> tuple[str, ...]:
     """The words that mean this folder: its name, and of a numbered one the number and the rest."""
     name = os.path.basename(folder)
-    number = wording.number_of(name)
-    return (name, number, name[len(number) + 1 :]) if number else (name,)
+    number, rest = wording.numbered(name)
+    return (name, number, rest) if number else (name,)
 
 
 def _is_spec(kind: Kind, folder: str) -> bool:
