@@ -55,7 +55,7 @@ class Kind:
     settings: str  # the file with the plugin's settings, from the project's root
     places: Callable[[str, Settings], list[tuple[str, str]]]
     source: Callable[[str, str, Settings], Source]
-    principles: str = ""  # where the project has its own, from its root
+    principles: str = ""  # where the project writes them down, from its root
     choices: Mapping[str, Any] = field(default_factory=dict)  # what its state has beyond what all have
     numbered: bool = False  # whether a folder's name begins with its number
     anew: tuple[str, ...] = ()  # the action and option that make another one of the same name
@@ -71,7 +71,7 @@ class Kind:
         return f"There is no {self.word} here yet. Next: `{self.typed(self.asks, WHAT)}`"
 
     def shared(self, root: str) -> str:
-        """The project's document that every step reads."""
+        """The project's principles, which every step reads."""
         return os.path.join(root, self.principles)
 
     def writer(self, document: str) -> str:
