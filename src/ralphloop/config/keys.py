@@ -7,10 +7,8 @@ from typing import Any, NamedTuple
 
 from ralphloop.agents.registry import NAMES
 from ralphloop.config.value import (
-    as_option,
+    AMOUNTS,
     batch,
-    count,
-    dollars,
     margin_s,
     one_of,
     percent,
@@ -20,9 +18,9 @@ from ralphloop.config.value import (
     text,
     time_s,
     token,
-    tokens,
     url,
 )
+from ralphloop.domain.table import LIMITS
 
 AGENTS = NAMES
 PERMISSION_MODES = ("acceptEdits", "auto", "bypassPermissions", "default", "dontAsk")
@@ -54,14 +52,7 @@ KEYS: dict[str, Key] = {
     "context_limit": Key(percent, 70, "per cent of the context after which `run` hands over; 0 for off"),
     "commit": Key(switch, False, "`run` commits each closed task"),
     "branch": Key(text, None, "the branch for those commits"),
-    "max_iterations": Key(as_option(count), None, "turns at most"),
-    "max_attempts": Key(as_option(count), None, "attempts at one task"),
-    "max_time": Key(time_s, None, "running time"),
-    "max_no_progress": Key(as_option(count), None, "continuations without progress"),
-    "max_tokens": Key(as_option(tokens), None, "tokens of the whole loop"),
-    "max_cost": Key(as_option(dollars), None, "dollars of the whole loop"),
-    "max_task_tokens": Key(as_option(tokens), None, "tokens of one task"),
-    "max_task_cost": Key(as_option(dollars), None, "dollars of one task"),
+    **{row.setting: Key(AMOUNTS[row.kind][1], None, row.told) for row in LIMITS.values() if row.setting},
     "continue_with": Key(one_of(*CONTINUATIONS), CONTINUATIONS[0], "how the next task reaches the agent"),
     "wake": Key(switch, True, "a session that hit a rate limit is woken when that is over"),
     "reset_margin": Key(margin_s, 60.0, "how long after the end of a rate limit the loop goes on"),

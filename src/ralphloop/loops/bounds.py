@@ -6,8 +6,8 @@ import time
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ralphloop.domain.limits import WARNED
 from ralphloop.domain.model import ENDED
+from ralphloop.domain.table import LIMITS, LOOP, TASK
 from ralphloop.engine import spending
 from ralphloop.errors import BusyError, UserError
 from ralphloop.loops.allowance import checked, is_off, shown
@@ -19,18 +19,6 @@ from ralphloop.store.loop import LoopFiles
 from ralphloop.views import figure, terminal
 from ralphloop.views.figure import Used
 from ralphloop.views.snapshot import LoopView, view_of, with_spending
-
-OF_A_TASK = ("attempts", "task_tokens", "task_cost_usd")  # what ends a task, and not the loop
-LABELS = {
-    "iterations": "iterations",
-    "attempts": "attempts at a task",
-    "time_s": "running time",
-    "no_progress": "no progress",
-    "tokens": "tokens",
-    "cost_usd": "dollars",
-    "task_tokens": "tokens of a task",
-    "task_cost_usd": "dollars of a task",
-}
 
 
 def limit(
@@ -76,13 +64,13 @@ def lines(
     was = before or {}
     told = [_line(row, was.get(row.name), working_s=working_s) for row in used if row.name in given]
     off = [name for name, most in given.items() if is_off(most)]
-    return told + [f"  {LABELS[name]:<20}off{_was(name, was.get(name))}" for name in off]
+    return told + [f"  {LIMITS[name].label:<20}off{_was(name, was.get(name))}" for name in off]
 
 
 def _line(row: Used, before: float | None = None, *, working_s: float | None = None) -> str:
     """`  dollars             $1.20 of $9.00 (before: $5.00)`."""
     told = figure.time_told(row, working_s) if row.name == "time_s" else figure.told(row)
-    return f"  {LABELS[row.name]:<20}{told}{_was(row.name, before)}"
+    return f"  {LIMITS[row.name].label:<20}{told}{_was(row.name, before)}"
 
 
 def _was(name: str, before: float | None) -> str:
@@ -104,11 +92,13 @@ def _change(place: Place, loop: LoopFiles, given: Mapping[str, float]) -> dict[s
                 loop.shelf.rewrite(loop.record)
         except BusyError:
             raise UserError(f"the project of {loop.record.name} is busy; try again in a moment.") from None
-        state.told = [word for word in state.told if word not in WARNED]  # 80 per cent is another figure now
+        warned = [row.label for row in LIMITS.values() if row.ends == LOOP]
+        state.told = [word for word in state.told if word not in warned]  # 80 per cent is another figure now
         loop.save(state)
         spending.settle(loop, state, env=place.env)  # a first budget is one for all that was spent
         changed = [
-            f"{LABELS[name]} {shown(name, most)}{_was(name, before[name])}" for name, most in given.items()
+            f"{LIMITS[name].label} {shown(name, most)}{_was(name, before[name])}"
+            for name, most in given.items()
         ]
         loop.journal("limit", session=place.session, detail=", ".join(changed), limits=limits.to_json())
     return before
@@ -117,7 +107,7 @@ def _change(place: Place, loop: LoopFiles, given: Mapping[str, float]) -> dict[s
 def _next(view: LoopView, used: Iterable[Used]) -> str:
     """What follows from it."""
     name, over = view.name, [row for row in used if (row.share or 0.0) >= 1.0]
-    names = ", ".join(LABELS[row.name] for row in over if row.name not in OF_A_TASK)
+    names = ", ".join(LIMITS[row.name].label for row in over if LIMITS[row.name].ends != TASK)
     if view.live and not view.undriven:
         return f"{name} is {view.state}; " + (
             f"it stops at the end of the agent's present turn: {names} used up."

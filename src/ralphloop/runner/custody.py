@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from ralphloop.agents.transcript_place import transcript_of
-from ralphloop.domain import limits
+from ralphloop.domain import limits, table
 from ralphloop.domain.ledger import name_tasks
 from ralphloop.domain.model import (
     ENDED,
@@ -276,8 +276,7 @@ class Custody:
         with self.loop.lock(wait_s=LOCK_S):
             state = self.state()
             if state.live or (state.outcome == RATE_LIMITED and outcome != RATE_LIMITED):
-                rests = outcome in (INTERRUPTED, RATE_LIMITED)
-                self._close(state, PAUSED if rests else ENDED, outcome, detail)
+                self._close(state, table.outcome(outcome).state, outcome, detail)
                 self.loop.journal("run_end", outcome=outcome, detail=detail)
 
     def _close(self, state: LoopState, to: str, outcome: str, detail: str) -> None:

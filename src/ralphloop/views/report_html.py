@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from string import Template
 
-from ralphloop.domain.model import AWAITING_APPROVAL, COMPLETE, NEEDS_APPROVAL, NEEDS_INPUT, RATE_LIMITED
+from ralphloop.domain.table import WAIT, outcome
 from ralphloop.version import VERSION
 from ralphloop.views.clock import local
 from ralphloop.views.report import Report
@@ -14,7 +14,6 @@ from ralphloop.views.report_section import Code, Section, facts, sections
 from ralphloop.views.timeline import escaped, svg
 
 TEMPLATE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "templates", "report.html")
-WAITS = (NEEDS_INPUT, NEEDS_APPROVAL, AWAITING_APPROVAL, RATE_LIMITED)
 MOODS = {
     "green": "good",
     "proven": "good",
@@ -45,9 +44,7 @@ def html(report: Report) -> str:
 
 
 def _mood(report: Report) -> str:
-    if report.outcome == COMPLETE:
-        return "good"
-    return "wait" if report.view.live or report.outcome in WAITS else "bad"
+    return WAIT if report.view.live else outcome(report.view.outcome).mood
 
 
 def _section(section: Section) -> Iterator[str]:

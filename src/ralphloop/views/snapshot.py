@@ -12,13 +12,10 @@ from ralphloop.domain import committed
 from ralphloop.domain.ledger import Ledger
 from ralphloop.domain.model import (
     ASKED,
-    AWAITING_APPROVAL,
     CLAIMED,
     COMPLETE,
     ENDED,
     FINAL,
-    NEEDS_APPROVAL,
-    NEEDS_INPUT,
     PAUSED,
     RUNNING,
     WAITING,
@@ -26,6 +23,7 @@ from ralphloop.domain.model import (
     TaskList,
 )
 from ralphloop.domain.survey import survey
+from ralphloop.domain.table import outcome
 from ralphloop.domain.worklist import Worklist
 from ralphloop.engine import spending as counter
 from ralphloop.engine.transcript import masked
@@ -39,7 +37,6 @@ from ralphloop.views.figure import Used
 from ralphloop.views.spending import Spending
 
 ORPHAN_S = 24 * 3600.0
-NEEDS_PERSON = (NEEDS_INPUT, NEEDS_APPROVAL, AWAITING_APPROVAL)
 
 
 class TaskView(NamedTuple):
@@ -288,4 +285,4 @@ def _rank(view: LoopView) -> tuple[int, float]:
         return 0, -view.started_at
     if view.state == ENDED:
         return 3, -(view.ended_at or view.seen_at)
-    return (1 if view.outcome in NEEDS_PERSON else 2), -view.started_at
+    return (1 if outcome(view.outcome).person else 2), -view.started_at
