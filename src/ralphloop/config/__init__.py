@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from ralphloop.config.keys import (
     AGENTS,
-    BELL,
     CONTINUATIONS,
-    DESKTOP,
-    END,
     JSON,
     KEYS,
     NTFY,
     PERMISSION_MODES,
-    PERSON,
     SLACK,
+    TARGETS,
 )
 from ralphloop.config.source import (
     PROJECT,
@@ -26,6 +23,6 @@ from ralphloop.config.source import (
 )
 
 __all__ = [
-    "AGENTS", "BELL", "CONTINUATIONS", "DESKTOP", "END", "JSON", "KEYS", "NTFY", "PERMISSION_MODES", "PERSON",
-    "PROJECT", "SLACK", "USER", "Config", "load", "project_file", "user_file", "variable",
+    "AGENTS", "CONTINUATIONS", "JSON", "KEYS", "NTFY", "PERMISSION_MODES", "PROJECT", "SLACK", "TARGETS",
+    "USER", "Config", "load", "project_file", "user_file", "variable",
 ]  # fmt: skip

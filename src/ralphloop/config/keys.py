@@ -7,10 +7,8 @@ from typing import Any, NamedTuple
 
 from ralphloop.agents.registry import NAMES
 from ralphloop.config.value import (
-    as_option,
+    AMOUNTS,
     batch,
-    count,
-    dollars,
     margin_s,
     one_of,
     percent,
@@ -20,15 +18,14 @@ from ralphloop.config.value import (
     text,
     time_s,
     token,
-    tokens,
     url,
 )
+from ralphloop.domain.table import END, LIMITS, PERSON
 
 AGENTS = NAMES
 PERMISSION_MODES = ("acceptEdits", "auto", "bypassPermissions", "default", "dontAsk")
 CONTINUATIONS = ("block", "context")
-DESKTOP, BELL, WEBHOOK = CHANNELS = ("desktop", "bell", "webhook")
-END, PERSON = OCCASIONS = ("end", "person")
+OCCASIONS = (END, PERSON)
 JSON, NTFY, SLACK = WEBHOOK_FORMATS = ("json", "ntfy", "slack")
 
 
@@ -38,6 +35,24 @@ class Key(NamedTuple):
     told: str
     by_project: bool = True  # whether a repository may set it for whoever works in it
 
+
+class Target(NamedTuple):
+    """A way of telling the person, which the module of the same name in `notify` sends."""
+
+    told: str
+    needs: str = ""  # the setting without which nothing is sent
+    by_project: bool = True  # whether a repository may switch it on; not if anything leaves the machine
+
+
+TARGETS = {
+    "desktop": Target("by `notify-send`, `osascript` or a Windows toast, whichever is there"),
+    "bell": Target("rings in the terminal that the session runs in"),
+    "webhook": Target(
+        "a POST to an address of your own. It has 10 seconds, and a redirect is not followed",
+        needs="webhook_url",
+        by_project=False,
+    ),
+}
 
 KEYS: dict[str, Key] = {
     "batch": Key(batch, 0, "tasks for one session of `run`; 0 for no limit"),
@@ -54,21 +69,16 @@ KEYS: dict[str, Key] = {
     "context_limit": Key(percent, 70, "per cent of the context after which `run` hands over; 0 for off"),
     "commit": Key(switch, False, "`run` commits each closed task"),
     "branch": Key(text, None, "the branch for those commits"),
-    "max_iterations": Key(as_option(count), None, "turns at most"),
-    "max_attempts": Key(as_option(count), None, "attempts at one task"),
-    "max_time": Key(time_s, None, "running time"),
-    "max_no_progress": Key(as_option(count), None, "continuations without progress"),
-    "max_tokens": Key(as_option(tokens), None, "tokens of the whole loop"),
-    "max_cost": Key(as_option(dollars), None, "dollars of the whole loop"),
-    "max_task_tokens": Key(as_option(tokens), None, "tokens of one task"),
-    "max_task_cost": Key(as_option(dollars), None, "dollars of one task"),
+    **{row.setting: Key(AMOUNTS[row.kind][1], None, row.told) for row in LIMITS.values() if row.setting},
     "continue_with": Key(one_of(*CONTINUATIONS), CONTINUATIONS[0], "how the next task reaches the agent"),
     "wake": Key(switch, True, "a session that hit a rate limit is woken when that is over"),
     "reset_margin": Key(margin_s, 60.0, "how long after the end of a rate limit the loop goes on"),
     "backoff": Key(time_s, 30.0, "the first wait after an error that names no time"),
-    "notify": Key(some_of(*CHANNELS), (), "how you are told: desktop, bell, webhook; empty for not at all"),
+    "notify": Key(some_of(*TARGETS), (), f"how you are told: {', '.join(TARGETS)}; empty for not at all"),
     "notify_on": Key(some_of(*OCCASIONS), OCCASIONS, "when: at the end, or when a person is needed"),
     "webhook_url": Key(url, None, "where the webhook sends to", by_project=False),
-    "webhook_format": Key(one_of(*WEBHOOK_FORMATS), JSON, "its shape: json, ntfy, slack", by_project=False),
+    "webhook_format": Key(
+        one_of(*WEBHOOK_FORMATS), JSON, f"its shape: {', '.join(WEBHOOK_FORMATS)}", by_project=False
+    ),
     "webhook_token": Key(token, None, "sent with it as `Authorization: Bearer`", by_project=False),
 }  # fmt: skip

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ralphloop import errors
-from ralphloop.config.keys import KEYS, WEBHOOK
+from ralphloop.config.keys import KEYS, TARGETS
+from ralphloop.config.value import token, url
 from ralphloop.spelling import meant
 from ralphloop.store import files
 
@@ -38,6 +39,11 @@ class Config:
     def origin(self, key: str) -> str:
         return self.values[key][1]
 
+    def secrets(self) -> list[str]:
+        """What nobody else may see: tokens, and addresses that whoever knows them can send to."""
+        found = [self.get(key) for key, known in KEYS.items() if known.read in (token, url)]
+        return [value for value in found if value]
+
     def settings(self) -> list[tuple[str, Any, str]]:
         return [(key, value, origin) for key, (value, origin) in self.values.items()]
 
@@ -51,7 +57,7 @@ def load(root: str, env: Mapping[str, str]) -> Config:
     values.update({key: (value, PROJECT) for key, value in theirs.items()})
     values.update(_in_environment(env))
     found = {key: value for key, (value, _) in values.items()}
-    secret = user_file(env) if "webhook_token" in mine else ""
+    secret = user_file(env) if any(KEYS[key].read is token for key in mine) else ""
     return Config(values, warnings=tuple(_warnings(found, secret, env=env)))
 
 
@@ -88,9 +94,10 @@ def _in_file(path: str, *, instead: str = "") -> dict[str, Any]:
         if instead and not KEYS[key].by_project:
             raise errors.ConfigError(f"{path}: {key} is not for a project to say; put it into {instead}.")
         found[key] = _checked(key, value, where=path)
-        if instead and key == "notify" and WEBHOOK in found[key]:
+        away = [name for name in found[key] if not TARGETS[name].by_project] if key == "notify" else []
+        if instead and away:
             raise errors.ConfigError(
-                f'{path}: notify: a project must not send data anywhere; put "{WEBHOOK}" into {instead}.'
+                f'{path}: notify: a project must not send data anywhere; put "{away[0]}" into {instead}.'
             )
     return found
 
@@ -160,8 +167,12 @@ def _warnings(values: Mapping[str, Any], secret_file: str, *, env: Mapping[str, 
     found = list(_misspelt(env))
     if secret_file and _is_open_to_others(secret_file):
         found.append(f"{secret_file} holds a token and others can read it: `chmod 600` it.")
-    if WEBHOOK in values["notify"] and not values["webhook_url"]:
-        found.append("notify names the webhook, but webhook_url is not set, so nothing is sent there.")
+    needed = [(name, TARGETS[name].needs) for name in values["notify"]]
+    found += [
+        f"notify names the {name}, but {key} is not set, so nothing is sent there."
+        for name, key in needed
+        if key and not values[key]
+    ]
     return found
 
 

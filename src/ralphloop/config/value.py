@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ralphloop.domain.model import UNLIMITED
+from ralphloop.domain.table import COUNT, DOLLARS, TIME, TOKENS, TURNS
 from ralphloop.spelling import meant
 
 PLAN = "plan"  # the client's mode in which nothing is changed
@@ -74,6 +75,16 @@ def time_s(value: Any) -> float:
     """A plain number is one of seconds."""
     text = str(value)
     return seconds(text + "s" if _NUMBER.fullmatch(text) else text)
+
+
+# kind of a limit -> how an option has its amount, and how a setting
+AMOUNTS: dict[str, tuple[Callable[[str], float], Callable[[Any], float]]] = {
+    TURNS: (turns, as_option(count)),
+    COUNT: (count, as_option(count)),
+    TIME: (seconds, time_s),
+    TOKENS: (tokens, as_option(tokens)),
+    DOLLARS: (dollars, as_option(dollars)),
+}
 
 
 def margin_s(value: Any) -> float:

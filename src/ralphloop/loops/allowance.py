@@ -7,32 +7,20 @@ from collections.abc import Mapping
 from ralphloop.config import Config
 from ralphloop.domain.limits import duration
 from ralphloop.domain.model import UNLIMITED, Limits
+from ralphloop.domain.table import COUNT, DOLLARS, LIMITS, LOOP, TIME, TURNS
 from ralphloop.errors import UserError
 
-# name of a limit -> the setting that gives it
-SETTINGS = {
-    "iterations": "max_iterations",
-    "attempts": "max_attempts",
-    "time_s": "max_time",
-    "no_progress": "max_no_progress",
-    "tokens": "max_tokens",
-    "cost_usd": "max_cost",
-    "task_tokens": "max_task_tokens",
-    "task_cost_usd": "max_task_cost",
-}
-
-
-COUNTS = ("iterations", "attempts", "no_progress")
-BUDGETS = ("tokens", "cost_usd", "task_tokens", "task_cost_usd")  # which are off at 0
+SETTABLE = {name: row for name, row in LIMITS.items() if row.setting}
 
 
 def checked(limits: Mapping[str, float], *, endless: bool) -> dict[str, float]:
     """The limits that were asked for, if they can hold; `endless` permits a loop without an end of turns."""
     for name, most in limits.items():
-        if name not in SETTINGS:
-            raise UserError(f"there is no limit {name}; known are: {', '.join(SETTINGS)}.")
-        if not _is_amount(most, whole=name in COUNTS) and not (name in BUDGETS and is_off(most)):
-            kind = "a whole number" if name in COUNTS else "a finite number"
+        if name not in SETTABLE:
+            raise UserError(f"there is no limit {name}; known are: {', '.join(SETTABLE)}.")
+        is_whole, can_be_off = SETTABLE[name].kind in (TURNS, COUNT), not SETTABLE[name].default
+        if not _is_amount(most, whole=is_whole) and not (can_be_off and is_off(most)):
+            kind = "a whole number" if is_whole else "a finite number"
             raise UserError(f"the limit {name} must be {kind} above 0, not {most!r:.40}.")
     if limits.get("iterations", 0) >= UNLIMITED and not endless:
         raise UserError(
@@ -55,7 +43,7 @@ def _is_amount(value: object, *, whole: bool) -> bool:
 
 def configured(settings: Config) -> dict[str, float]:
     """The limits that the settings have, by the same names."""
-    found = {name: settings.get(key) for name, key in SETTINGS.items()}
+    found = {name: settings.get(row.setting) for name, row in SETTABLE.items()}
     return {name: most for name, most in found.items() if most is not None}
 
 
@@ -69,18 +57,20 @@ def raised(old: Limits, new: dict[str, float]) -> list[str]:
 
 
 def shown(name: str, most: float) -> str:
-    if name in BUDGETS and is_off(most):
+    row = LIMITS[name]
+    if not row.default and is_off(most):
         return "off"
-    if name == "time_s":
+    if row.kind == TIME:
         return duration(most)
-    if name.endswith("usd"):
+    if row.kind == DOLLARS:
         return f"${most:.2f}"
-    return "no limit" if name == "iterations" and most >= UNLIMITED else f"{most:.0f}"
+    return "no limit" if row.kind == TURNS and most >= UNLIMITED else f"{most:.0f}"
 
 
 def told(limits: Limits) -> str:
     """`at most 15 iterations, 8 h 00 min, $5.00`."""
-    parts = [f"{shown('iterations', limits.iterations)} iterations", shown("time_s", limits.time_s)]
-    parts += [f"{limits.tokens:.0f} tokens"] if limits.tokens else []
-    parts += [shown("cost_usd", limits.cost_usd)] if limits.cost_usd else []
-    return "at most " + ", ".join(parts)
+    held = [(row, getattr(limits, name)) for name, row in LIMITS.items() if row.ends == LOOP]
+    units = {TIME: "", DOLLARS: ""}
+    return "at most " + ", ".join(
+        shown(row.name, most) + units.get(row.kind, f" {row.label}") for row, most in held if most
+    )

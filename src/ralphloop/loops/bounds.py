@@ -6,8 +6,9 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ralphloop.domain.limits import WARNED, duration
+from ralphloop.domain.limits import duration
 from ralphloop.domain.model import ENDED, FINAL
+from ralphloop.domain.table import LIMITS, LOOP, TASK
 from ralphloop.engine import spending
 from ralphloop.errors import BusyError, UserError
 from ralphloop.loops.allowance import checked, is_off, shown
@@ -19,18 +20,6 @@ from ralphloop.store.loop import LoopFiles
 from ralphloop.views import figure, terminal
 from ralphloop.views.figure import Used
 from ralphloop.views.snapshot import LoopView, view_of, with_spending
-
-OF_A_TASK = ("attempts", "task_tokens", "task_cost_usd")  # what ends a task, and not the loop
-LABELS = {
-    "iterations": "iterations",
-    "attempts": "attempts at a task",
-    "time_s": "running time",
-    "no_progress": "no progress",
-    "tokens": "tokens",
-    "cost_usd": "dollars",
-    "task_tokens": "tokens of a task",
-    "task_cost_usd": "dollars of a task",
-}
 
 
 def limit(
@@ -77,13 +66,13 @@ def lines(
     was = before or {}
     told = [_line(row, was.get(row.name), working_s=working_s) for row in used if row.name in given]
     off = [name for name, most in given.items() if is_off(most)]
-    return told + [f"  {LABELS[name]:<20}off{_was(name, was.get(name))}" for name in off]
+    return told + [f"  {LIMITS[name].label:<20}off{_was(name, was.get(name))}" for name in off]
 
 
 def _line(row: Used, before: float | None = None, *, working_s: float | None = None) -> str:
     """`  dollars             $1.20 of $9.00 (before: $5.00)`."""
     told = figure.time_told(row, working_s) if row.name == "time_s" else figure.told(row)
-    return f"  {LABELS[row.name]:<20}{told}{_was(row.name, before)}"
+    return f"  {LIMITS[row.name].label:<20}{told}{_was(row.name, before)}"
 
 
 def _was(name: str, before: float | None) -> str:
@@ -105,11 +94,13 @@ def _change(place: Place, loop: LoopFiles, given: Mapping[str, float]) -> dict[s
                 loop.shelf.rewrite(loop.record)
         except BusyError:
             raise UserError(f"the project of {loop.record.name} is busy; try again in a moment.") from None
-        state.told = [word for word in state.told if word not in WARNED]  # 80 per cent is another figure now
+        warned = [row.label for row in LIMITS.values() if row.ends == LOOP]
+        state.told = [word for word in state.told if word not in warned]  # 80 per cent is another figure now
         loop.save(state)
         spending.settle(loop, state, env=place.env)  # a first budget is one for all that was spent
         changed = [
-            f"{LABELS[name]} {shown(name, most)}{_was(name, before[name])}" for name, most in given.items()
+            f"{LIMITS[name].label} {shown(name, most)}{_was(name, before[name])}"
+            for name, most in given.items()
         ]
         loop.journal("limit", session=place.session, detail=", ".join(changed), limits=limits.to_json())
     return before
@@ -118,7 +109,7 @@ def _change(place: Place, loop: LoopFiles, given: Mapping[str, float]) -> dict[s
 def _next(view: LoopView, used: Sequence[Used]) -> str:
     """What follows from it."""
     name, has_window = view.name, not view.live  # time begins anew when a loop that rests goes on
-    names = ", ".join(LABELS[row.name] for row in used if _ends(row, has_window=has_window))
+    names = ", ".join(LIMITS[row.name].label for row in used if _ends(row, has_window=has_window))
     if view.live and not view.undriven:
         return f"{name} is {view.state}; " + (
             f"it stops at the end of the agent's present turn: {names} used up."
@@ -137,7 +128,7 @@ def _next(view: LoopView, used: Sequence[Used]) -> str:
 
 def _ends(row: Used, *, has_window: bool) -> bool:
     """Whether a limit is reached that keeps the loop from going on."""
-    is_open = row.name in OF_A_TASK or (has_window and row.name == "time_s")
+    is_open = LIMITS[row.name].ends == TASK or (has_window and row.name == "time_s")
     return not is_open and (row.share or 0.0) >= 1.0
 
 

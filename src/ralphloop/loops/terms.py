@@ -8,6 +8,7 @@ from ralphloop import config
 from ralphloop.agents.presence import agent_in
 from ralphloop.domain.limits import iteration_limit
 from ralphloop.domain.model import BUDGET, CANCELLED, COMPLETE, Limits
+from ralphloop.domain.table import BUDGETS
 from ralphloop.loops import allowance
 from ralphloop.loops.person import require_person
 from ralphloop.loops.place import Place, last_over
@@ -60,10 +61,10 @@ def since_last(place: Place, source: Source, limits: dict[str, float]) -> list[C
     outcome = None if before is None else before.state().outcome
     if outcome == CANCELLED:
         return [Check("before", True, "The loop before it was cancelled; this is a new one.")]
-    if before is None or outcome != BUDGET or any(map(limits.get, allowance.BUDGETS)):
+    if before is None or outcome != BUDGET or any(map(limits.get, BUDGETS)):
         return []
     had = before.record.limits
-    most = [allowance.shown(name, getattr(had, name)) for name in allowance.BUDGETS if getattr(had, name)]
+    most = [allowance.shown(name, getattr(had, name)) for name in BUDGETS if getattr(had, name)]
     told = f"the loop before ended at its budget ({', '.join(most)}), and this one has none"
     return [Check("budget", False, f"{told}: `ralphloop limit {source.name} --max-cost 5` sets one.")]
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
 from ralphloop.agents.transcript_place import transcript_of
-from ralphloop.domain import limits, prompt
+from ralphloop.domain import limits, prompt, table
 from ralphloop.domain.ledger import name_tasks
 from ralphloop.domain.model import (
     ENDED,
@@ -270,8 +270,7 @@ class Custody:
         """Let the loop rest or end with what the supervisor found; what it says itself holds."""
         with self._locked() as state:
             if state.live or (state.outcome == RATE_LIMITED and outcome != RATE_LIMITED):
-                rests = outcome in (INTERRUPTED, RATE_LIMITED)
-                self._close(state, PAUSED if rests else ENDED, outcome, detail)
+                self._close(state, table.outcome(outcome).state, outcome, detail)
                 self.loop.journal("run_end", outcome=outcome, detail=detail)
 
     def _close(self, state: LoopState, to: str, outcome: str, detail: str) -> None:

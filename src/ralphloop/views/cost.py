@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from ralphloop.agents import models
 from ralphloop.agents.usage import Charge, Context, context_of
+from ralphloop.domain import limits as limit_rules
 from ralphloop.domain import prompt
+from ralphloop.domain.limits import Spent
 from ralphloop.domain.model import RUNNING, WAITING, Limits, LoopState
+from ralphloop.domain.table import BUDGETS
 from ralphloop.engine.account import Account
 from ralphloop.views import figure
 from ralphloop.views.figure import Used
@@ -105,36 +108,30 @@ def used(
 ) -> tuple[Used, ...]:
     """The limits that hold, and what was used of them; dollars of unknown models are not among it. A loop at
     work is so `until` then, whatever its last stop has counted."""
+    now = state.copy()
+    now.elapsed_s = elapsed_s(state, until)
+    found = limit_rules.used(now, spending and _spent(spending))
+    unknown = BUDGETS if spending is not None and not spending.known else ()
     rows = [
-        Used("iterations", state.iteration, limits.iterations),
-        Used("time_s", elapsed_s(state, until), limits.time_s),
-        Used("attempts", max(state.attempts.values(), default=0), limits.attempts),
-        Used("no_progress", state.no_progress, limits.no_progress),
+        Used(name, None if name in unknown else amount, getattr(limits, name))
+        for name, amount in found.items()
     ]
-    known = spending is not None and spending.known
-    if spending is not None:
-        tasks = list(spending.by_task.values())
-        rows += [
-            Used("tokens", spending.total.tokens if known else None, limits.tokens),
-            Used("cost_usd", spending.total.known_usd if known else None, limits.cost_usd),
-            Used(
-                "task_tokens", _most([share.tokens for share in tasks]) if known else None, limits.task_tokens
-            ),
-            Used(
-                "task_cost_usd", _most([s.known_usd for s in tasks]) if known else None, limits.task_cost_usd
-            ),
-        ]
     return tuple(row for row in rows if row.most)
+
+
+def _spent(spending: Spending) -> Spent:
+    """The same as limits know it."""
+    spent = Spent()
+    spent.tokens, spent.cost_usd = spending.total.tokens, spending.total.known_usd
+    spent.task_tokens = {task: share.tokens for task, share in spending.by_task.items()}
+    spent.task_cost_usd = {task: share.known_usd for task, share in spending.by_task.items()}
+    return spent
 
 
 def elapsed_s(state: LoopState, until: float) -> float:
     """The running time of the window at this moment."""
     is_working = state.state in (RUNNING, WAITING) and not state.planning and state.seen_at > 0
     return state.elapsed_s + (max(0.0, until - state.seen_at) if is_working else 0.0)
-
-
-def _most(values: Sequence[float]) -> float:
-    return max(values, default=0)
 
 
 def context_told(seen: Context) -> str:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from ralphloop.domain.limits import duration
 from ralphloop.domain.model import UNLIMITED
+from ralphloop.domain.table import DOLLARS, LIMITS, TIME, TOKENS
 
 
 class Used(NamedTuple):
@@ -59,14 +60,14 @@ def percent(share: float) -> str:
 
 
 def amount(name: str, value: float) -> str:
-    """A value of the limit with this name in `Limits`."""
-    if name == "time_s":
-        return span(value)
-    if name.endswith("usd"):
-        return dollars(value)
-    if name.endswith("tokens"):
-        return tokens(value)
+    """A value of the limit with this name."""
+    kind = LIMITS[name].kind
+    if kind in _AMOUNTS:
+        return _AMOUNTS[kind](value)
     return "no limit" if value >= UNLIMITED else f"{value:.0f}"
+
+
+_AMOUNTS = {TIME: span, DOLLARS: dollars, TOKENS: tokens}
 
 
 def told(limit: Used) -> str:
@@ -76,7 +77,7 @@ def told(limit: Used) -> str:
 
 
 def unit(limit: Used) -> str:
-    return " tokens" if limit.name.endswith("tokens") else ""
+    return " tokens" if LIMITS[limit.name].kind == TOKENS else ""
 
 
 def time_told(limit: Used, working_s: float | None) -> str:

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from ralphloop.agents.stamp import moment
 from ralphloop.domain import prompt
-from ralphloop.domain.model import AWAITING_APPROVAL, COMPLETE, NEEDS_APPROVAL, NEEDS_INPUT, RATE_LIMITED
 from ralphloop.domain.plain import plain
+from ralphloop.domain.table import WAIT, outcome
 from ralphloop.engine.under_way import text
 from ralphloop.version import VERSION
 from ralphloop.views import figure
@@ -22,7 +22,6 @@ from ralphloop.views.report import Report
 from ralphloop.views.report_section import Code, Section, facts, sections
 
 TEMPLATE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "templates", "report.html")
-WAITS = (NEEDS_INPUT, NEEDS_APPROVAL, AWAITING_APPROVAL, RATE_LIMITED)
 MOODS = {
     "green": "good",
     "proven": "good",
@@ -53,9 +52,7 @@ def html(report: Report) -> str:
 
 
 def _mood(report: Report) -> str:
-    if report.outcome == COMPLETE:
-        return "good"
-    return "wait" if report.view.live or report.outcome in WAITS else "bad"
+    return WAIT if report.view.live else outcome(report.view.outcome).mood
 
 
 def _section(section: Section) -> Iterator[str]:

@@ -13,13 +13,10 @@ from ralphloop.domain import outage
 from ralphloop.domain.ledger import COMMIT_FAULT, Ledger, commit_fault, missing_commits, not_committed
 from ralphloop.domain.model import (
     ASKED,
-    AWAITING_APPROVAL,
     CLAIMED,
     COMPLETE,
     ENDED,
     FINAL,
-    NEEDS_APPROVAL,
-    NEEDS_INPUT,
     PAUSED,
     RUNNING,
     UNVERIFIED,
@@ -28,6 +25,7 @@ from ralphloop.domain.model import (
     TaskList,
 )
 from ralphloop.domain.survey import survey
+from ralphloop.domain.table import outcome
 from ralphloop.domain.worklist import Worklist
 from ralphloop.engine import spending as counter
 from ralphloop.engine.entries import entry_of, new_bytes
@@ -42,7 +40,6 @@ from ralphloop.views.cost import Spending
 from ralphloop.views.figure import Used
 
 ORPHAN_S = 24 * 3600.0
-NEEDS_PERSON = (NEEDS_INPUT, NEEDS_APPROVAL, AWAITING_APPROVAL)
 
 
 class TaskView(NamedTuple):
@@ -296,7 +293,7 @@ def _rank(view: LoopView) -> tuple[int, float]:
         return 0, -view.started_at
     if view.state == ENDED:
         return 3, -(view.ended_at or view.seen_at)
-    return (1 if view.outcome in NEEDS_PERSON else 2), -view.started_at
+    return (1 if outcome(view.outcome).person else 2), -view.started_at
 
 
 LAST_MAX = 64 * 1024

@@ -8,9 +8,10 @@ from unicodedata import category
 from rich.text import Text
 
 from ralphloop.agents.activity import EDIT, ERROR, FAILED, HOOK, LOOP, PROMPT, SENT, TEXT, TOOL, Activity
-from ralphloop.domain.model import COMPLETE, OPEN, UNLIMITED
+from ralphloop.domain.model import OPEN, UNLIMITED
 from ralphloop.domain.plain import plain
 from ralphloop.domain.prompt import done
+from ralphloop.domain.table import GOOD, outcome
 from ralphloop.store import supervisor
 from ralphloop.views import figure
 from ralphloop.views.cost import NOT_YET, UNKNOWN
@@ -281,7 +282,7 @@ class Screen:
 def _state_style(frame: Frame) -> str:
     if frame.view.live and not frame.view.undriven:
         return "green"
-    return "bold green" if frame.view.outcome == COMPLETE else "bold yellow"
+    return "bold green" if outcome(frame.view.outcome).mood == GOOD else "bold yellow"
 
 
 def _time(frame: Frame) -> list[Piece]:
