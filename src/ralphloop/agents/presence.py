@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from ralphloop.domain.model import ATTENDED_VARIABLE, PID_VARIABLE
+
 # Variables that a client sets for the commands its agent runs. An agent can unset them, so this stops
 # the short way, not a hostile program.
 AGENT_TOOLS = {
@@ -35,9 +37,9 @@ def started_by_agent(env: Mapping[str, str]) -> bool:
     if env.get("AI_AGENT", "").endswith("_agent"):
         return True
     try:
-        with open(f"/proc/{int(env.get('CLAUDE_PID', ''))}/environ", "rb") as file:
+        with open(f"/proc/{int(env.get(PID_VARIABLE, ''))}/environ", "rb") as file:
             pairs = (entry.partition("=") for entry in file.read().decode("utf-8", "replace").split("\0"))
             began = {name: value for name, _, value in pairs}
     except (OSError, ValueError):
-        return env.get("CLAUDE_CODE_SESSION_ATTENDED") == "0"
+        return env.get(ATTENDED_VARIABLE) == "0"
     return bool(agent_in(began))

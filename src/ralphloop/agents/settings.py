@@ -11,8 +11,9 @@ from ralphloop.agents import registration, settings_hooks
 from ralphloop.agents.settings_hooks import ADDED, SAME, UPDATED
 from ralphloop.agents.settings_text import NEW, SPACE, Draft, Path
 from ralphloop.domain import jsontext
+from ralphloop.domain.model import CAP_VARIABLE
 
-CAP_NAME = "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP"
+CAP_NAME = CAP_VARIABLE
 # Above every row of replies without a tool call that we allow, and still an end for a hook that never stops.
 CAP = "100"
 

@@ -8,6 +8,7 @@ import os
 import sys
 
 from ralphloop.cli.output import say
+from ralphloop.domain.model import SESSION_VARIABLE
 from ralphloop.hook import main
 
 PURPOSE = """\
@@ -40,5 +41,5 @@ def _read() -> bytes:
         return b""
     if data.strip() not in (b"", b"{}"):
         return data
-    session = os.environ.get("CLAUDE_CODE_SESSION_ID") or None
+    session = os.environ.get(SESSION_VARIABLE) or None
     return json.dumps({"workspace": {}, "session_id": session}).encode()

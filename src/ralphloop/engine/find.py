@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ralphloop import system as os
-from ralphloop.domain.model import FEATURES
+from ralphloop.domain.model import ATTENDED_VARIABLE, FEATURES, PROJECT_VARIABLE
 from ralphloop.domain.supervision import REGISTRATION
 from ralphloop.store import files
 from ralphloop.store.loop import LoopFiles
@@ -46,7 +46,7 @@ class Call:
     @property
     def is_attended(self) -> bool:
         """Whether a person can type in this session."""
-        return self.env.get("CLAUDE_CODE_SESSION_ATTENDED") == "1"
+        return self.env.get(ATTENDED_VARIABLE) == "1"
 
     def serves(self, loop: LoopFiles) -> bool:
         """What a supervisor drives is served by the hook that it registered, and by no other."""
@@ -58,7 +58,7 @@ def roots(cwd: str, env: Mapping[str, str]) -> list[str]:
     """Each folder from the session's up, then from the project's, then the main checkout of a worktree."""
     found: list[str] = []
     mains: list[str] = []
-    for start in (cwd, env.get("CLAUDE_PROJECT_DIR") or ""):
+    for start in (cwd, env.get(PROJECT_VARIABLE) or ""):
         if not os.path.isabs(start):
             continue
         folder = os.path.realpath(start)

@@ -14,7 +14,7 @@ from ralphloop import errors
 from ralphloop import system as os
 from ralphloop.domain import outage, prompt
 from ralphloop.domain.limits import tick
-from ralphloop.domain.model import EXECUTION, FAILED, RATE_LIMITED
+from ralphloop.domain.model import EXECUTION, FAILED, PID_VARIABLE, RATE_LIMITED
 from ralphloop.domain.situation import run
 from ralphloop.engine import transcript
 from ralphloop.engine.reset import instant
@@ -175,7 +175,7 @@ class Vigil:
         self.token = token
         # the client starts the hook itself, so another parent means that it is gone, whoever has its id now
         self.parent = os.getppid()
-        said = env.get("CLAUDE_PID", "")
+        said = env.get(PID_VARIABLE, "")
         is_known = said.isascii() and said.isdigit() and sys.platform != "win32"
         self.client = int(said) if is_known else 0
 

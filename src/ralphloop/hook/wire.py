@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ralphloop.domain import jsontext
-from ralphloop.domain.model import StopEvent
+from ralphloop.domain.model import SESSION_VARIABLE, StopEvent
 from ralphloop.store import files
 
 TYPE_CHECKING = False
@@ -45,7 +45,7 @@ def is_foreign(event: Mapping[str, Any], env: Mapping[str, str]) -> bool:
     session = event.get("session_id")
     if session not in (None, "") and not _is_session(text(event, "session_id")):
         return True
-    if session and session == env.get("CLAUDE_CODE_SESSION_ID"):
+    if session and session == env.get(SESSION_VARIABLE):
         return False
     if "turn_id" in event or any(name in env for name in FOREIGN):
         return True

@@ -7,7 +7,7 @@ import shlex
 import time
 from collections.abc import Mapping
 
-from ralphloop.domain.model import PLUGINS, SPECKIT, SPECUM
+from ralphloop.domain.model import PLUGINS, SESSION_VARIABLE, SPECKIT, SPECUM
 from ralphloop.errors import UserError
 from ralphloop.store import typed
 from ralphloop.store.typed import Typed
@@ -22,7 +22,7 @@ def taken(words: list[str], env: Mapping[str, str]) -> Typed:
     first, action = [*words, "", ""][:2]
     spec = f"ralph-{first}:{action}" if first in (SPECUM, SPECKIT) else ""
     commands = [spec] if spec else [f"{plugin}:{first}" for plugin in PLUGINS.values()]
-    session = env.get("CLAUDE_CODE_SESSION_ID") or ""
+    session = env.get(SESSION_VARIABLE) or ""
     found = typed.take(env, session, commands=commands, now=time.time()) if session else None
     if found is None:
         raise UserError(
