@@ -24,7 +24,7 @@ EXCEPTIONS = {
     ("domain/jsontext.py", "json.encoder", ""): "an interpreter without that scanner",
     ("domain/jsontext.py", "json", "_explain"): "only for text that does not parse",
     (
-        "engine/transcript.py",
+        "engine/claude.py",
         "ralphloop.evidence",
         "masked",
     ): "only for what an API error or a cap said",
@@ -33,7 +33,7 @@ EXCEPTIONS = {
     ("store/approvals.py", "ctypes", "_made_at"): "only for a list with checks",
     ("store/approvals.py", "pwd", "_own_home"): "only for a list with checks",
     ("hook/main.py", "traceback", "_report"): "only for a bug of ours",
-    ("engine/reset.py", "ralphloop.agents", "instant"): "only after a rate limit",
+    ("engine/api_error.py", "ralphloop.agents", "instant"): "only after a rate limit",
     ("engine/wake.py", "ralphloop.config", "_terms"): "only after a rate limit, in a terminal",
     ("engine/checks.py", "ralphloop.evidence.prove", "prover"): "only when a check is due",
     ("engine/checks.py", "ralphloop.evidence.origin", "prover"): "only when a check is due",

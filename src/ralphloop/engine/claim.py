@@ -7,7 +7,7 @@ import time
 from ralphloop import errors
 from ralphloop import system as os
 from ralphloop.domain.model import FEATURES
-from ralphloop.engine import history, shell
+from ralphloop.engine import claude_past, shell
 from ralphloop.engine.find import locate, roots
 from ralphloop.store import arming, ended, files, shelf
 from ralphloop.store.loop import iso
@@ -37,7 +37,7 @@ PREFIXES = ("!", "{", "do", "elif", "else", "if", "sudo", "then", "time", "until
 def for_stop(event: StopEvent, call: Call) -> Optional[LoopFiles]:
     """The loop that this stop of a session without one is about, bound or claimed now."""
     if any(True for _ in armed(event.cwd, call)):
-        begun, asked = history.opening(event.transcript)
+        begun, asked = claude_past.opening(event.transcript)
         found = waiting(event, call, begun=begun, asked=asked)
         if found is not None:
             return arming.bind(found[1], found[0], session=event.session or "", writes=call.writes)
@@ -86,7 +86,7 @@ def sources(cwd: str, call: Call) -> Iterator[Source]:
 
 def for_prompt(event: StopEvent, call: Call, *, asked: str) -> Optional[LoopFiles]:
     """The list that nobody armed and whose own prompt is the first that this session is given."""
-    first = history.opening(event.transcript)[1]
+    first = claude_past.opening(event.transcript)[1]
     if first and first.split() != asked.split():
         return None
     for source, here in _free(event, call):
@@ -100,7 +100,7 @@ def _claim(event: StopEvent, call: Call) -> Optional[LoopFiles]:
     past = _Past(event.transcript)
     for source, here in _free(event, call):
         if awaits:
-            history.await_reply(event.transcript, event.reply)
+            claude_past.await_reply(event.transcript, event.reply)
             awaits = False
         since = _own_since(source, here, event, past)
         # Last, because it parses the list, however large and whosever it is.
@@ -143,12 +143,12 @@ class _Past:
 
     def opening(self) -> tuple[str, str]:
         if self._opening is None:
-            self._opening = history.opening(self._path)
+            self._opening = claude_past.opening(self._path)
         return self._opening
 
     def tool_calls(self, marker: str) -> list[tuple[str, dict[str, Any]]]:
         if marker not in self._calls:
-            self._calls[marker] = list(history.tool_calls(self._path, marker))
+            self._calls[marker] = list(claude_past.tool_calls(self._path, marker))
         return self._calls[marker]
 
 

@@ -16,8 +16,8 @@ from ralphloop.domain import outage, prompt
 from ralphloop.domain.limits import tick
 from ralphloop.domain.model import EXECUTION, FAILED, PID_VARIABLE, RATE_LIMITED
 from ralphloop.domain.situation import run
-from ralphloop.engine import transcript
-from ralphloop.engine.reset import instant
+from ralphloop.engine import claude
+from ralphloop.engine.api_error import instant
 from ralphloop.engine.words import words_for
 from ralphloop.store import tasks, waker
 from ralphloop.store.loop import LoopFiles, iso
@@ -55,7 +55,7 @@ class Failure:
 
     @property
     def detail(self) -> str:
-        said = transcript.masked("%s: %s" % (self.kind, self.said))
+        said = claude.masked("%s: %s" % (self.kind, self.said))
         return prompt.line(outage.reason(said) if self.outcome == FAILED else said)
 
     @property
@@ -63,7 +63,7 @@ class Failure:
         """What the loop comes to where nobody waits."""
         if self.kind in (_LIMIT, "overloaded"):
             return RATE_LIMITED
-        return transcript.api_error(self.said, marked=True)
+        return claude.api_error(self.said, marked=True)
 
     @property
     def is_outage(self) -> bool:
@@ -134,7 +134,7 @@ def _has_worked(state: LoopState, event: StopEvent) -> bool:
     """Whether anything was done since the last wake."""
     if not state.failures:
         return False
-    turn = transcript.read_turn(event.transcript, start=state.transcript_end, since=state.since)
+    turn = claude.read_turn(event.transcript, start=state.transcript_end, since=state.since)
     return turn.tools > 0
 
 

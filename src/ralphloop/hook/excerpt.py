@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ralphloop import system as os
 from ralphloop.domain import jsontext
-from ralphloop.engine import claim, entries, history
+from ralphloop.engine import claim, claude_past, entries
 from ralphloop.tasklists.registry import own_file
 
 TYPE_CHECKING = False
@@ -52,7 +52,7 @@ def ownership(path: str, lists: Iterable[Record | Source]) -> str:
     """Lines that say no more than by what a session may own one of these lists: when it began, whether it
     was asked with the list's prompt, and its tool calls that name the list."""
     known = list(lists)
-    begun, asked = history.opening(path)
+    begun, asked = claude_past.opening(path)
     if not begun and not asked:
         return ""
     its_prompt = any(claim.is_prompt(source, asked) for source in known)
@@ -64,7 +64,7 @@ def ownership(path: str, lists: Iterable[Record | Source]) -> str:
 
 def _calls(path: str, lists: Iterable[Listed]) -> Iterator[dict[str, Any]]:
     for name in {os.path.basename(own_file(one)) for one in lists}:
-        for stamp, given in history.tool_calls(path, name):
+        for stamp, given in claude_past.tool_calls(path, name):
             call = {"type": "tool_use", "id": "toolu_kept", "name": _tool(given), "input": _reduced(given)}
             message = {"role": "assistant", "content": [call]}
             yield {"type": "assistant", "timestamp": stamp, "message": message}

@@ -102,7 +102,7 @@ def _note_break(turn: Turn, data: bytes, since: str) -> None:
 
                 turn.detail = reason(turn.detail)
             if outcome == RATE_LIMITED:
-                from ralphloop.engine.reset import instant
+                from ralphloop.engine.api_error import instant
 
                 turn.resume_at = instant(said[:DETAIL_MAX])
             return
