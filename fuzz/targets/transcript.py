@@ -12,7 +12,7 @@ from fuzz.targets.shapes import LINES
 from ralphloop.agents import activity, claude_stream, limit, usage
 from ralphloop.agents.models import cost_usd
 from ralphloop.domain.continuing import promised
-from ralphloop.engine import api_error, claude, claude_past, denial, shell
+from ralphloop.engine import api_error, claude, denial, shell
 
 WAYS = ("raw", "altered", "spoiled")
 NOW = 1_900_000_000.0
@@ -65,11 +65,11 @@ def _read(path: str, *, since: str, start: int) -> int:
 
 
 def _readers(path: str, lines: bytes, *, since: str) -> None:
-    begun, asked = claude_past.opening(path)
+    begun, asked = claude.opening(path)
     assert isinstance(begun, str)
     assert isinstance(asked, str)
-    claude_past.was_scheduled(path, "/ralphloop:approve")
-    for _, given in claude_past.tool_calls(path, "feature_list.json"):
+    claude.was_scheduled(path, "/ralphloop:approve")
+    for _, given in claude.tool_calls(path, "feature_list.json"):
         assert isinstance(given, dict)
     for tool, rule in denial.denials(lines, since):
         assert isinstance(tool, str)

@@ -24,7 +24,7 @@ EXCEPTIONS = {
     ("domain/jsontext.py", "json.encoder", ""): "an interpreter without that scanner",
     ("domain/jsontext.py", "json", "_explain"): "only for text that does not parse",
     (
-        "engine/claude.py",
+        "engine/api_error.py",
         "ralphloop.evidence",
         "masked",
     ): "only for what an API error or a cap said",

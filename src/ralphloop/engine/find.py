@@ -5,6 +5,7 @@ from __future__ import annotations
 from ralphloop import system as os
 from ralphloop.domain.model import ATTENDED_VARIABLE, FEATURES, PROJECT_VARIABLE
 from ralphloop.domain.supervision import REGISTRATION
+from ralphloop.engine import claude
 from ralphloop.store import files
 from ralphloop.store.loop import LoopFiles
 from ralphloop.store.shelf import Shelf
@@ -16,14 +17,15 @@ if TYPE_CHECKING:
     from typing import Mapping, Optional
 
     from ralphloop.domain.model import StopEvent
+    from ralphloop.engine.reader import Reader
     from ralphloop.store.shelf import Record
     from ralphloop.tasklists.source import Source
 
 
 class Call:
-    """One run of the hook: who registered it, what it may serve, and where it stands."""
+    """One run of the hook: who registered it, what it may serve, where it stands, and by which client."""
 
-    __slots__ = ("cwd", "env", "layouts", "registration", "rewakes", "writes")
+    __slots__ = ("client", "cwd", "env", "layouts", "registration", "rewakes", "writes")
 
     def __init__(
         self,
@@ -34,6 +36,7 @@ class Call:
         cwd: str,
         writes: bool = True,
         rewakes: bool = False,
+        client: Reader = claude,
     ) -> None:
         self.registration = registration
         self.layouts = layouts
@@ -42,6 +45,7 @@ class Call:
         self.writes = writes
         # whether the client waits for what this run says after the turn
         self.rewakes = rewakes
+        self.client = client
 
     @property
     def is_attended(self) -> bool:

@@ -20,7 +20,7 @@ from ralphloop.domain.model import (
     status_word,
 )
 from ralphloop.domain.situation import Situation
-from ralphloop.engine import claude, find
+from ralphloop.engine import find
 from ralphloop.engine.words import client_cap, command, words_for
 from ralphloop.store import tasks
 from ralphloop.store.loop import CANCEL, iso, obey
@@ -208,7 +208,7 @@ class Stop:
             self.notes.append(told % (name, plugin, command(self.call.env)))
 
     def _turn(self, state: LoopState) -> Turn:
-        return claude.read_turn(
+        return self.call.client.read_turn(
             self.event.transcript,
             start=state.transcript_end,
             since=state.since,
@@ -271,10 +271,9 @@ class Stop:
         terms = self.loop.record.supervision
         if terms is None or not terms.context:
             return None
-        from ralphloop.engine import claude_past
         from ralphloop.engine.spending import fullness
 
-        claude_past.await_reply(self.event.transcript, self.event.reply)  # its usage is what tells
+        self.call.client.await_reply(self.event.transcript, self.event.reply)  # its usage is what tells
         return fullness(self.event.transcript)
 
     def _provide(self, need: Need, state: LoopState) -> bool:

@@ -154,10 +154,10 @@ class Tape:
         up; of any other only whether it could have been one."""
         path = self._event.transcript
         if self._loop is None:
-            return {"before": "", "new": excerpt.ownership(path, kept.lists), "skipped": 0}
+            return {"before": "", "new": excerpt.ownership(path, kept.lists, self._call.client), "skipped": 0}
         found = excerpt.tail(path, seen=self._read_to)
         if not self._was_owner and found.skipped:
-            found.new = excerpt.ownership(path, kept.lists) + found.new
+            found.new = excerpt.ownership(path, kept.lists, self._call.client) + found.new
         return {"before": found.before, "new": found.new, "skipped": found.skipped}
 
     def _log(self, trouble: str) -> None:

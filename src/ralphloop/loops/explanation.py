@@ -78,7 +78,7 @@ def consider(data: bytes, place: Place, account: Account, *, call: find.Call) ->
     if wire.is_subagent(payload):
         return account.ask("subagent", "allow, untouched: a subagent stops, not the session")
     account.ask("subagent", "no")
-    if wire.is_foreign(payload, place.env):
+    if call.client.normal(payload, place.env) is None:
         return account.ask("client", "allow, untouched: sent by another client")
     account.ask("client", "Claude Code")
     return _find(event, place, account, call=call)

@@ -28,7 +28,7 @@ from ralphloop.domain.model import (
 from ralphloop.domain.survey import survey
 from ralphloop.domain.worklist import Worklist
 from ralphloop.engine import spending as counter
-from ralphloop.engine.claude import masked
+from ralphloop.engine.api_error import masked
 from ralphloop.evidence import approval
 from ralphloop.store import approvals, pins, shelf, supervisor, tasks, waker
 from ralphloop.store.loop import LoopFiles

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from ralphloop.domain.model import CAPPED, FAILED, INTERRUPTED, RATE_LIMITED
-from ralphloop.engine import claude, claude_past
+from ralphloop.engine import claude
 from unit.domain.cases import each
 from unit.engine.transcripts import (
     CAP,
@@ -56,7 +56,7 @@ def test_a_folder_or_a_pipe_in_its_place_does_not_hold_up_the_stop(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     for path in (tmp_path, tmp_path / "pipe"):
         assert turn(str(path)).tools == 0
-        assert claude_past.opening(str(path)) == ("", "")
+        assert claude.opening(str(path)) == ("", "")
 
 
 def test_only_what_came_since_the_last_stop_is_read(written):
@@ -222,7 +222,7 @@ def test_of_several_ends_the_last_one_counts_and_old_ones_do_not(written):
     ],
 )
 def test_the_first_prompt_is_the_first_thing_the_person_said(written, lines, begun, prompt):
-    assert claude_past.opening(written(*lines)) == (begun, prompt)
+    assert claude.opening(written(*lines)) == (begun, prompt)
 
 
 def test_tool_calls_are_found_in_the_transcript_and_in_its_subagents(written, tmp_path):
@@ -231,7 +231,7 @@ def test_tool_calls_are_found_in_the_transcript_and_in_its_subagents(written, tm
     folder.mkdir(parents=True)
     (folder / "agent-1.jsonl").write_text(tool("Bash", at=THEN, command="cat > s.json"))
     (folder / "notes.txt").write_text(tool("Bash", command="echo > s.json"))
-    found = list(claude_past.tool_calls(path, "s.json"))
+    found = list(claude.tool_calls(path, "s.json"))
     assert found == [(NOW, {"file_path": "/p/s.json", "content": "1"}), (THEN, {"command": "cat > s.json"})]
 
 

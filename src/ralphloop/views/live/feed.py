@@ -17,7 +17,7 @@ from ralphloop.domain.model import LoopState
 from ralphloop.domain.plain import plain
 from ralphloop.engine import under_way
 from ralphloop.engine.account import transcripts_of
-from ralphloop.engine.claude import masked
+from ralphloop.engine.api_error import masked
 from ralphloop.store import files, shelf, supervisor
 from ralphloop.store.loop import JOURNAL, JOURNAL_MAX, LoopFiles, iso
 from ralphloop.store.rotation import older
