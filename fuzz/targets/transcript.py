@@ -9,8 +9,10 @@ import os
 from fuzz.choices import Choices, altered, spoiled, written
 from fuzz.ground import base_folder, quick
 from fuzz.targets.shapes import LINES
-from ralphloop.agents import activity, claude_stream, limit, usage
-from ralphloop.agents.models import cost_usd
+from ralphloop.agents import limit
+from ralphloop.agents.claude import activity, usage
+from ralphloop.agents.claude import stream as claude_stream
+from ralphloop.agents.claude.models import cost_usd
 from ralphloop.domain.continuing import promised
 from ralphloop.engine import api_error, claude, denial, shell
 

@@ -46,19 +46,31 @@ EXCEPTIONS = {
     ("engine/checks.py", "ralphloop.agents.presence", "has_person"): "only for a slash command of ours",
     ("engine/checks.py", "ralphloop.evidence", "waiting"): "only for a line about checks that may wait",
     ("engine/commits.py", "ralphloop.evidence.commit", "make"): "only when a task waits for its commit",
-    ("engine/spending.py", "ralphloop.agents.models", "count"): "only where a budget was set",
-    ("engine/spending.py", "ralphloop.agents.usage", "count"): "only where a budget was set",
-    ("engine/spending.py", "ralphloop.agents.usage", "look"): "only once a loop with a budget was taken up",
-    ("engine/account.py", "ralphloop.agents.usage", "read"): "only once a loop with a budget was taken up",
-    ("engine/account.py", "ralphloop.agents.models", "_sum"): "only once a loop with a budget was taken up",
+    ("engine/spending.py", "ralphloop.agents.claude.models", "count"): "only where a budget was set",
+    ("engine/spending.py", "ralphloop.agents.claude.usage", "count"): "only where a budget was set",
+    (
+        "engine/spending.py",
+        "ralphloop.agents.claude.usage",
+        "look",
+    ): "only once a loop with a budget was taken up",
     (
         "engine/account.py",
-        "ralphloop.agents.transcript_place",
+        "ralphloop.agents.claude.usage",
+        "read",
+    ): "only once a loop with a budget was taken up",
+    (
+        "engine/account.py",
+        "ralphloop.agents.claude.models",
+        "_sum",
+    ): "only once a loop with a budget was taken up",
+    (
+        "engine/account.py",
+        "ralphloop.agents.claude.transcript_place",
         "transcripts_of",
     ): "only once a loop with a budget was taken up",
     (
         "engine/spending.py",
-        "ralphloop.agents.usage",
+        "ralphloop.agents.claude.usage",
         "fullness",
     ): "only where a supervisor drives",
     ("hook/belongings.py", "ralphloop.evidence", "public"): "only where stops are recorded",
@@ -82,7 +94,7 @@ EXCEPTIONS = {
 SOURCES = sorted(path for folder in HOT for path in (PACKAGE / folder).rglob("*.py"))
 SOURCES += [PACKAGE / f"{name}.py" for name in HOT_MODULES]
 # The hook imports these on rare branches, under whatever Python the system has.
-ON_RARE_BRANCHES = [path for folder in RARE for path in (PACKAGE / folder).glob("*.py")]
+ON_RARE_BRANCHES = [path for folder in RARE for path in (PACKAGE / folder).rglob("*.py")]
 
 
 def shown(path: Path) -> str:

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from e2e.cli_project import PACKAGE, Project, unfolded
-from ralphloop.agents import claude
-from ralphloop.agents.settings import CAP_NAME
+from ralphloop.agents.claude import program as claude
+from ralphloop.agents.claude.settings import CAP_NAME
 from unit.domain.cases import each
 
 SCOPES = ["local", "project", "user"]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 if TYPE_CHECKING:
     from ralphloop.agents.event import Event
 
-MODULES = {"claude": "ralphloop.agents.claude"}
+MODULES = {"claude": "ralphloop.agents.claude.program"}
 NAMES = tuple(MODULES)
 
 
@@ -49,7 +49,7 @@ def missing(of: Client, why: str = "") -> tuple[str, str]:
 
 
 if TYPE_CHECKING:
-    from ralphloop.agents import claude
+    from ralphloop.agents.claude import program as claude
 
     _CHECKED: tuple[Client, ...] = (claude,)
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ralphloop.agents import claude
+from ralphloop.agents.claude import program as claude
 from ralphloop.domain.model import FEATURES
 from ralphloop.errors import DemoError
 from ralphloop.lab.scratch import scratch_folder

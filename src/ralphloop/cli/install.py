@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import takewhile
 
-from ralphloop.agents import claude, registration, settings
-from ralphloop.agents.settings import CAP, CAP_NAME, THEIRS, Installed, Wanted
-from ralphloop.agents.settings_hooks import ADDED, SAME
+from ralphloop.agents.claude import program as claude
+from ralphloop.agents.claude import registration, settings
+from ralphloop.agents.claude.settings import CAP, CAP_NAME, THEIRS, Installed, Wanted
+from ralphloop.agents.claude.settings_hooks import ADDED, SAME
 from ralphloop.cli import scope
 from ralphloop.cli.output import say_json, tell
 from ralphloop.engine.words import command, shown

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TypeVar
 
-from ralphloop.agents import registration, settings
+from ralphloop.agents.claude import registration, settings
 from ralphloop.errors import BusyError, SettingsChangedError, UserError
 from ralphloop.loops.person import require_person
 from ralphloop.loops.place import Place

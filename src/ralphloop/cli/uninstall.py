@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from functools import partial
 
-from ralphloop.agents import settings
-from ralphloop.agents.settings import Removed
+from ralphloop.agents.claude import settings
+from ralphloop.agents.claude.settings import Removed
 from ralphloop.cli import scope
 from ralphloop.cli.output import say_json, tell
 from ralphloop.engine.words import shown

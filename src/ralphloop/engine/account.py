@@ -12,7 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Iterable, Mapping, Optional, Sequence
 
-    from ralphloop.agents.usage import Charge, Meter
+    from ralphloop.agents.claude.usage import Charge, Meter
     from ralphloop.domain.model import LoopState
     from ralphloop.engine.under_way import Part
     from ralphloop.store.loop import LoopFiles
@@ -63,7 +63,7 @@ def transcripts_of(
 ) -> list[str]:
     """Those that the state names, which are the last few, and those of all sessions that owned the loop: one
     that was killed before its first stop is in no state. The owner's comes last."""
-    from ralphloop.agents.transcript_place import transcript_of
+    from ralphloop.agents.claude.transcript_place import transcript_of
 
     known = [os.path.expanduser(path) for path in state.transcripts]
     names = dict.fromkeys([*under_way.sessions(said), state.owner or loop.record.session or ""])
@@ -78,7 +78,7 @@ def read(
     since: str,
     counter: Optional[tuple[Meter, Spent]] = None,
 ) -> Account:
-    from ralphloop.agents.usage import Meter
+    from ralphloop.agents.claude.usage import Meter
 
     meter = Meter(exact=True)
     account = Account(paths, _charges(meter, paths, parts, since=since), meter)
@@ -114,7 +114,7 @@ def task_at(stamp: str, parts: Sequence[Part]) -> Optional[str]:
 
 
 def _sum(charges: Iterable[tuple[Charge, str]]) -> Spent:
-    from ralphloop.agents.models import cost_usd
+    from ralphloop.agents.claude.models import cost_usd
 
     spent = Spent()
     for charge, task in charges:

@@ -22,8 +22,8 @@ WINDOW = 200_000  # of a model that nobody knows
 def count(loop: LoopFiles, state: LoopState, transcript: str, *, env: Mapping[str, str]) -> Spent:
     """All that was spent until this stop; what is new belongs to the task that was handed out last. Of a turn
     while the loop rests nobody knows yet whether it is the loop's, so it is not written down."""
-    from ralphloop.agents.models import cost_usd
-    from ralphloop.agents.usage import Meter
+    from ralphloop.agents.claude.models import cost_usd
+    from ralphloop.agents.claude.usage import Meter
 
     known = _load(loop)
     if state.live and state.since > str(known.get("since", iso(state.started_at))):
@@ -53,7 +53,7 @@ def go_on(loop: LoopFiles, state: LoopState) -> None:
 
 def look(loop: LoopFiles, state: LoopState, *, env: Mapping[str, str]) -> Account:
     """The same, and nothing is written."""
-    from ralphloop.agents.usage import Meter
+    from ralphloop.agents.claude.usage import Meter
     from ralphloop.engine.account import account_of
 
     known = _load(loop)
@@ -68,7 +68,7 @@ def so_far(loop: LoopFiles) -> Spent:
 
 def fullness(transcript: str) -> Optional[float]:
     """The share of the context window that the session has used; None if its transcript does not tell."""
-    from ralphloop.agents.usage import context_of
+    from ralphloop.agents.claude.usage import context_of
 
     seen = context_of(transcript)
     return None if seen is None else seen.tokens / (seen.window or WINDOW)

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 from ralphloop import errors
-from ralphloop.agents.trust import LOCAL_SETTINGS
+from ralphloop.agents.claude.trust import LOCAL_SETTINGS
 from ralphloop.domain.committed import FAULT, proof, reopened, waiting
 from ralphloop.domain.ledger import Ledger, name_tasks
 from ralphloop.domain.model import PROVEN, Task

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from ralphloop.agents.usage import context_of
+from ralphloop.agents.claude.usage import context_of
 
 
 class Origin(NamedTuple):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from ralphloop.agents.registration import Settings
-from ralphloop.agents.settings import CAP, CAP_NAME
+from ralphloop.agents.claude.registration import Settings
+from ralphloop.agents.claude.settings import CAP, CAP_NAME
 from ralphloop.domain.limits import CLIENT_CAP
 from ralphloop.engine.words import client_cap
 

@@ -6,7 +6,7 @@ import json
 import shutil
 import time
 
-from ralphloop.agents import claude
+from ralphloop.agents.claude import program as claude
 from ralphloop.agents.presence import agent_in
 from ralphloop.agents.registry import missing
 from ralphloop.domain import prompt

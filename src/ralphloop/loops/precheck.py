@@ -7,7 +7,8 @@ import shutil
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ralphloop.agents import claude, registration
+from ralphloop.agents.claude import program as claude
+from ralphloop.agents.claude import registration
 from ralphloop.agents.registry import missing
 from ralphloop.domain.model import PLUGINS
 from ralphloop.errors import UserError

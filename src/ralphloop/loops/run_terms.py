@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from ralphloop.agents import trust
+from ralphloop.agents.claude import trust
 from ralphloop.agents.registry import client, missing
 from ralphloop.config import AGENTS, PERMISSION_MODES, Config
 from ralphloop.config.value import permission_mode

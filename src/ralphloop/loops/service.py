@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from ralphloop.agents import claude
+from ralphloop.agents.claude import program as claude
 from ralphloop.agents.registry import missing
 from ralphloop.errors import UserError
 from ralphloop.loops import care, init_system, unit, upkeep

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
-from ralphloop.agents import claude, plugins, registration
-from ralphloop.agents.plugins import Plugin
-from ralphloop.agents.registration import Registration, Settings
+from ralphloop.agents.claude import plugins, registration
+from ralphloop.agents.claude import program as claude
+from ralphloop.agents.claude.plugins import Plugin
+from ralphloop.agents.claude.registration import Registration, Settings
 from ralphloop.engine.words import package
 from ralphloop.loops.place import Place
 from ralphloop.store import files

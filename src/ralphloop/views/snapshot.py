@@ -6,8 +6,8 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from ralphloop.agents.transcript_place import transcript_of
-from ralphloop.agents.usage import Context
+from ralphloop.agents.claude.transcript_place import transcript_of
+from ralphloop.agents.claude.usage import Context
 from ralphloop.domain import committed
 from ralphloop.domain.ledger import Ledger
 from ralphloop.domain.model import (

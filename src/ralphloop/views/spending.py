@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from ralphloop.agents import models
-from ralphloop.agents.usage import Charge, Context, context_of
+from ralphloop.agents.claude import models
+from ralphloop.agents.claude.usage import Charge, Context, context_of
 from ralphloop.domain import prompt
 from ralphloop.domain.model import RUNNING, WAITING, Limits, LoopState
 from ralphloop.engine.account import Account

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from ralphloop.agents import models
-from ralphloop.agents.usage import Charge
+from ralphloop.agents.claude import models
+from ralphloop.agents.claude.usage import Charge
 from unit.domain.cases import each
 
 TABLE = json.loads(Path(models.__file__).with_suffix(".json").read_text())

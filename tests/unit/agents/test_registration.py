@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from ralphloop.agents import claude, plugins, registration
-from ralphloop.agents.registration import Settings
+from ralphloop.agents.claude import plugins, registration
+from ralphloop.agents.claude import program as claude
+from ralphloop.agents.claude.registration import Settings
 from ralphloop.domain.model import LAYOUTS
 from unit.domain.cases import each
 

@@ -40,6 +40,6 @@ def test_a_client_is_imported_only_when_it_is_wanted() -> None:
     code = (
         "import sys; from ralphloop.agents import registry; modules = registry.MODULES.values(); "
         "assert not set(modules) & set(sys.modules); "
-        "registry.client('claude'); assert 'ralphloop.agents.claude' in sys.modules"
+        "registry.client('claude'); assert 'ralphloop.agents.claude.program' in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ralphloop.agents import rules
+from ralphloop.agents.claude import rules
 
 BLOCKS = "event: stop\naction: block\n"
 

@@ -8,8 +8,9 @@ from itertools import product
 
 import pytest
 
-from ralphloop.agents import claude, settings
-from ralphloop.agents.settings import CAP_NAME, Ours, Wanted
+from ralphloop.agents.claude import program as claude
+from ralphloop.agents.claude import settings
+from ralphloop.agents.claude.settings import CAP_NAME, Ours, Wanted
 from ralphloop.agents.settings_text import Draft
 from unit.domain.cases import each
 

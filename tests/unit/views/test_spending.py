@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from ralphloop.agents import models
-from ralphloop.agents.usage import Context
+from ralphloop.agents.claude import models
+from ralphloop.agents.claude.usage import Context
 from ralphloop.domain.model import Limits, LoopState
 from ralphloop.engine.account import read
 from ralphloop.store.loop import iso

@@ -6,8 +6,8 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
-from ralphloop.agents import claude
-from ralphloop.agents.registration import Registration
+from ralphloop.agents.claude import program as claude
+from ralphloop.agents.claude.registration import Registration
 from ralphloop.cli.health import program, settings
 from ralphloop.cli.health.finding import FATAL, FINE, WARNING, Finding
 from ralphloop.cli.output import show_progress

@@ -7,7 +7,7 @@ import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 
-from ralphloop.agents import claude
+from ralphloop.agents.claude import program as claude
 from ralphloop.agents.registry import missing
 from ralphloop.cli.health.finding import FATAL, FINE, WARNING, Finding, Repair
 from ralphloop.errors import UserError

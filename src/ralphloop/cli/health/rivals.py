@@ -6,11 +6,11 @@ import os
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from ralphloop.agents import registration
-from ralphloop.agents.plugins import MARKET, Plugin
-from ralphloop.agents.registration import Settings
-from ralphloop.agents.rules import is_blocking, switched_off
-from ralphloop.agents.settings import without_plugin
+from ralphloop.agents.claude import registration
+from ralphloop.agents.claude.plugins import MARKET, Plugin
+from ralphloop.agents.claude.registration import Settings
+from ralphloop.agents.claude.rules import is_blocking, switched_off
+from ralphloop.agents.claude.settings import without_plugin
 from ralphloop.cli import scope
 from ralphloop.cli.health.finding import WARNING, Finding, Repair
 from ralphloop.domain.model import PLUGINS, SPECKIT, SPECUM

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ralphloop.agents import claude
+from ralphloop.agents.claude import program as claude
 from ralphloop.domain.model import LAYOUTS, PLUGINS
 from ralphloop.lab.conformance.case import ANY, REGISTRATIONS, TOOL, Case
 from ralphloop.lab.conformance.processes import LIMIT_S

@@ -9,10 +9,10 @@ from collections.abc import Callable, Mapping
 from itertools import count
 from typing import NamedTuple
 
-from ralphloop.agents import activity
-from ralphloop.agents.activity import ERROR, FAILED, LOOP, Activity
-from ralphloop.agents.transcript_place import transcript_of
-from ralphloop.agents.usage import Context, context_of
+from ralphloop.agents.claude import activity
+from ralphloop.agents.claude.activity import ERROR, FAILED, LOOP, Activity
+from ralphloop.agents.claude.transcript_place import transcript_of
+from ralphloop.agents.claude.usage import Context, context_of
 from ralphloop.domain.model import LoopState
 from ralphloop.domain.plain import plain
 from ralphloop.engine import under_way

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from rich.text import Text
 
-from ralphloop.agents.activity import EDIT, ERROR, FAILED, HOOK, LOOP, PROMPT, SENT, TEXT, TOOL, Activity
+from ralphloop.agents.claude.activity import (
+    EDIT,
+    ERROR,
+    FAILED,
+    HOOK,
+    LOOP,
+    PROMPT,
+    SENT,
+    TEXT,
+    TOOL,
+    Activity,
+)
 from ralphloop.domain.model import COMPLETE, OPEN, UNLIMITED
 from ralphloop.store import supervisor
 from ralphloop.views import figure

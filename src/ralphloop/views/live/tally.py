@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable
 
-from ralphloop.agents import models
-from ralphloop.agents.usage import Meter
+from ralphloop.agents.claude import models
+from ralphloop.agents.claude.usage import Meter
 from ralphloop.views.spending import Share
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from typing import Any, NamedTuple
 
+from ralphloop.agents.claude.usage import SYNTHETIC
 from ralphloop.agents.stamp import moment
-from ralphloop.agents.usage import SYNTHETIC
 from ralphloop.domain import jsontext, outage
 from ralphloop.domain.plain import plain
 

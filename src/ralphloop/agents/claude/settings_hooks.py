@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ralphloop.agents import claude
-from ralphloop.agents.registration import ours, placed
+from ralphloop.agents.claude import program as claude
+from ralphloop.agents.claude.registration import ours, placed
 from ralphloop.agents.settings_text import Draft, Path
 
 ADDED, UPDATED, SAME = "added", "updated", "unchanged"

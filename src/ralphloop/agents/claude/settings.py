@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ralphloop.agents import registration, settings_hooks
-from ralphloop.agents.settings_hooks import ADDED, SAME, UPDATED
+from ralphloop.agents.claude import registration, settings_hooks
+from ralphloop.agents.claude.settings_hooks import ADDED, SAME, UPDATED
 from ralphloop.agents.settings_text import NEW, SPACE, Draft, Path
 from ralphloop.domain import jsontext
 from ralphloop.domain.model import CAP_VARIABLE

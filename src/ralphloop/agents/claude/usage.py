@@ -196,7 +196,7 @@ def _last_context(data: bytes) -> tuple[bool, Context | None]:
 
 
 def _context(entry: dict[str, Any]) -> Context | None:
-    from ralphloop.agents import models
+    from ralphloop.agents.claude import models
 
     message = _message(entry)
     tokens = sum(_counts(message["usage"])) if message else 0

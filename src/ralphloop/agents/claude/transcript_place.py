@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 
-from ralphloop.agents.registration import config_folder
+from ralphloop.agents.claude.registration import config_folder
 
 NAME_MAX = 255  # bytes that a file system takes
 

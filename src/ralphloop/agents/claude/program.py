@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Sequence
 from typing import Any
 
-from ralphloop.agents.claude_stream import parse as parse
+from ralphloop.agents.claude.stream import parse as parse
 from ralphloop.domain.model import LAYOUTS
 
 PROGRAM = "claude"

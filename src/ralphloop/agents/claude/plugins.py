@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ralphloop.agents.registration import Read, Registration, Settings, entries, ours, registrations
+from ralphloop.agents.claude.registration import Read, Registration, Settings, entries, ours, registrations
 from ralphloop.domain import jsontext
 
 MARKET = "ralphloop"

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ralphloop.agents import claude
+from ralphloop.agents.claude import program as claude
 from ralphloop.domain import jsontext
 from ralphloop.domain.model import LAYOUTS
 

@@ -9,7 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, NamedTuple
 
-    from ralphloop.agents.usage import Charge
+    from ralphloop.agents.claude.usage import Charge
 
     class Model(NamedTuple):
         """One model: US dollars per million tokens, and the tokens that fit into its window."""
