@@ -10,8 +10,7 @@ from fuzz.choices import Choices, altered, spoiled, written
 from fuzz.ground import base_folder, quick
 from fuzz.targets.shapes import LINES
 from ralphloop.agents import limit
-from ralphloop.agents.claude import activity, usage
-from ralphloop.agents.claude import stream as claude_stream
+from ralphloop.agents.claude import activity, program, usage
 from ralphloop.agents.claude.models import cost_usd
 from ralphloop.domain.continuing import promised
 from ralphloop.engine import api_error, claude, denial, shell
@@ -79,7 +78,7 @@ def _readers(path: str, lines: bytes, *, since: str) -> None:
     _usage(path, since)
     for raw in lines.split(b"\n"):
         activity.of_line(raw)
-        claude_stream.parse(raw)
+        program.parse(raw)
         said = raw.decode("utf-8", "replace")
         limit.resume_at(said, now=NOW)
         api_error.instant(said)

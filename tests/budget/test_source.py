@@ -65,7 +65,7 @@ EXCEPTIONS = {
     ): "only once a loop with a budget was taken up",
     (
         "engine/account.py",
-        "ralphloop.agents.claude.transcript_place",
+        "ralphloop.agents.claude.usage",
         "transcripts_of",
     ): "only once a loop with a budget was taken up",
     (

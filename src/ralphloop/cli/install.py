@@ -11,8 +11,8 @@ from itertools import takewhile
 
 from ralphloop.agents.claude import program as claude
 from ralphloop.agents.claude import registration, settings
-from ralphloop.agents.claude.settings import CAP, CAP_NAME, THEIRS, Installed, Wanted
-from ralphloop.agents.claude.settings_hooks import ADDED, SAME
+from ralphloop.agents.claude.settings import ADDED, CAP, CAP_NAME, SAME, THEIRS, Installed, Wanted
+from ralphloop.agents.claude.variables import config_folder
 from ralphloop.cli import scope
 from ralphloop.cli.output import say_json, tell
 from ralphloop.engine.words import command, shown
@@ -98,7 +98,7 @@ def _wanted(place: Place, *, raises_cap: bool, statusline: bool) -> Wanted:
 
 def _cap_below(place: Place, path: str) -> str:
     """The cap that the person set where this file's would win over it; empty if none."""
-    config = os.path.abspath(registration.config_folder(place.env))
+    config = os.path.abspath(config_folder(place.env))
     paths = registration.settings_paths(config, [place.project])
     below = takewhile(lambda scoped: scoped[1] != path, paths)
     return cap.set_in(place.env, registration.load(below, files.read_text))

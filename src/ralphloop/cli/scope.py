@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import TypeVar
 
 from ralphloop.agents.claude import registration, settings
+from ralphloop.agents.claude.variables import config_folder
 from ralphloop.errors import BusyError, SettingsChangedError, UserError
 from ralphloop.loops.person import require_person
 from ralphloop.loops.place import Place
@@ -61,7 +62,7 @@ def locked(file: SettingsFile) -> Iterator[None]:
 
 def _path(place: Place, scope: str) -> str:
     if scope == USER:
-        return os.path.join(os.path.abspath(registration.config_folder(place.env)), "settings.json")
+        return os.path.join(os.path.abspath(config_folder(place.env)), "settings.json")
     name = "settings.json" if scope == PROJECT else "settings.local.json"
     return os.path.join(place.project, ".claude", name)
 

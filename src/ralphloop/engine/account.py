@@ -63,7 +63,7 @@ def transcripts_of(
 ) -> list[str]:
     """Those that the state names, which are the last few, and those of all sessions that owned the loop: one
     that was killed before its first stop is in no state. The owner's comes last."""
-    from ralphloop.agents.claude.transcript_place import transcript_of
+    from ralphloop.agents.claude.usage import transcript_of
 
     known = [os.path.expanduser(path) for path in state.transcripts]
     names = dict.fromkeys([*under_way.sessions(said), state.owner or loop.record.session or ""])

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from ralphloop.agents.claude import program as claude
+from ralphloop.agents.claude import variables
 from ralphloop.agents.registry import missing
 from ralphloop.errors import UserError
 from ralphloop.loops import care, init_system, unit, upkeep
@@ -154,7 +155,7 @@ def _unit(place: Place) -> Unit:
         raise UserError("this Python does not know where it is; install ralphloop with another one.")
     words = (sys.executable, "-I", PACKAGE, "service", "run")
     env = {**place.env, "PATH": _search_path(place), "HOME": place.env.get("HOME") or os.path.expanduser("~")}
-    names = ("HOME", "PATH", "LANG", "XDG_STATE_HOME", "XDG_CONFIG_HOME", *claude.PLACES)
+    names = ("HOME", "PATH", "LANG", "XDG_STATE_HOME", "XDG_CONFIG_HOME", *variables.PLACES)
     wanted = Unit(words, unit.variables(env, names), shelf.home(place.env))
     odd = [text for text in (*words, wanted.home, *dict(wanted.env).values()) if not text.isprintable()]
     if odd:  # a line break would be a line of its own in the file
@@ -234,7 +235,7 @@ def _notes(place: Place, system: InitSystem) -> Iterator[str]:
 
 def _logins(place: Place) -> Iterator[str]:
     """What the client gets at a model by, and the service does not have."""
-    for name in claude.LOGINS:
+    for name in variables.LOGINS:
         if place.env.get(name):
             why = f"{name} is set in this shell only, and is not written down"
             yield f"! {why}: the service's sessions do not have it."

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
-from ralphloop.agents.claude import plugins, registration
 from ralphloop.agents.claude import program as claude
-from ralphloop.agents.claude.plugins import Plugin
-from ralphloop.agents.claude.registration import Registration, Settings
+from ralphloop.agents.claude import registration
+from ralphloop.agents.claude.registration import Plugin, Registration, Settings
+from ralphloop.agents.claude.variables import config_folder
 from ralphloop.engine.words import package
 from ralphloop.loops.place import Place
 from ralphloop.store import files
@@ -39,10 +39,10 @@ class Setup:
 def look(place: Place, root: str = "") -> Setup:
     """For a session in this folder; `root` is another one whose settings it reads, by default the project."""
     folders = (root or place.project, os.path.realpath(place.cwd))
-    config = os.path.abspath(registration.config_folder(place.env))
+    config = os.path.abspath(config_folder(place.env))
     settings = registration.load(registration.settings_paths(config, folders), files.read_text)
     enabled = registration.enabled_plugins(settings)
-    found = plugins.installed(enabled, config=config, folders=folders, read=files.read_text)
+    found = registration.installed(enabled, config=config, folders=folders, read=files.read_text)
     ours = [
         each
         for said in settings

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import NamedTuple
 
-from ralphloop.agents.claude.transcript_place import transcript_of
+from ralphloop.agents.claude.usage import transcript_of
 from ralphloop.domain import limits
 from ralphloop.domain.ledger import name_tasks
 from ralphloop.domain.model import (

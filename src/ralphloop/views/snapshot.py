@@ -6,8 +6,7 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from ralphloop.agents.claude.transcript_place import transcript_of
-from ralphloop.agents.claude.usage import Context
+from ralphloop.agents.claude.usage import Context, transcript_of
 from ralphloop.domain import committed
 from ralphloop.domain.ledger import Ledger
 from ralphloop.domain.model import (

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from ralphloop.agents.claude import plugins, registration
 from ralphloop.agents.claude import program as claude
+from ralphloop.agents.claude import registration
 from ralphloop.agents.claude.registration import Settings
+from ralphloop.agents.claude.variables import config_folder
 from ralphloop.domain.model import LAYOUTS
 from unit.domain.cases import each
 
@@ -62,7 +63,7 @@ def test_in_the_home_itself_the_persons_settings_are_one_file() -> None:
     ],
 )
 def test_the_persons_settings_follow_the_environment(env: dict[str, str], folder: str) -> None:
-    assert registration.config_folder(env) == folder
+    assert config_folder(env) == folder
 
 
 @pytest.mark.parametrize(
@@ -275,7 +276,7 @@ def row(path: str, project: str | None = None) -> dict[str, Any]:
 def test_a_plugin_is_looked_up_where_the_client_reads_it(files: dict[str, str], root: str) -> None:
     texts = {**files, root + "/hooks/hooks.json": HOOKS}
     enabled = {"ralphloop@ralphloop": [on("user")]}
-    (found,) = plugins.installed(enabled, config="/c", folders=("/p",), read=texts.get)
+    (found,) = registration.installed(enabled, config="/c", folders=("/p",), read=texts.get)
     guards = [each.guard for each in found.registrations(EVENTS)]
     assert (found.root, guards) == (root, [root + "/lib/hook/guard.sh"] if root else [])
 
@@ -290,13 +291,13 @@ def test_a_plugin_is_looked_up_where_the_client_reads_it(files: dict[str, str], 
     ],
 )
 def test_a_plugin_is_ours_by_its_marketplace_or_its_hook(name: str, hooks: str, ours: bool) -> None:
-    assert plugins.Plugin(name, [], "/r", json.loads(hooks)).is_ours is ours
+    assert registration.Plugin(name, [], "/r", json.loads(hooks)).is_ours is ours
 
 
 @pytest.mark.parametrize("name", ["ralphloop", "ralph-specum", "ralph-speckit"])
 def test_every_hook_of_our_plugins_is_known_as_ours(name: str) -> None:
     text = (PLUGINS / name / "hooks/hooks.json").read_text(encoding="utf-8")
-    plugin = plugins.Plugin(f"{name}@fork", [], "/r", json.loads(text))
+    plugin = registration.Plugin(f"{name}@fork", [], "/r", json.loads(text))
     assert plugin.runs_only_ours
     (found,) = plugin.registrations(EVENTS)
     assert (found.line.name, found.guard, found.events) == (name, "/r/lib/hook/guard.sh", EVENTS)
@@ -306,4 +307,4 @@ def test_every_hook_of_our_plugins_is_known_as_ours(name: str) -> None:
 def test_a_plugin_with_one_more_hook_does_not_run_only_ours(event: str) -> None:
     data = stop(command=PLUGIN_LINE)
     data["hooks"].setdefault(event, []).append({"hooks": [{"type": "command", "command": "id"}]})
-    assert not plugins.Plugin("ralphloop@ralphloop", [], "/r", data).runs_only_ours
+    assert not registration.Plugin("ralphloop@ralphloop", [], "/r", data).runs_only_ours

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 import pytest
 
-from ralphloop.agents.claude.stream import parse
+from ralphloop.agents.claude.program import parse
 from ralphloop.runner import drive, judge
 from ralphloop.runner.drive import Drive, Watched
 from ralphloop.store import supervisor

@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ralphloop.agents.claude import registration, settings_hooks
-from ralphloop.agents.claude.settings_hooks import ADDED, SAME, UPDATED
+from ralphloop.agents.claude import program, registration
 from ralphloop.agents.settings_text import NEW, SPACE, Draft, Path
 from ralphloop.domain import jsontext
 from ralphloop.domain.model import CAP_VARIABLE
@@ -23,6 +22,7 @@ AT_CAP: Path = ("env", CAP_NAME)
 AT_RULES: Path = ("permissions", "allow")
 AT_STATUSLINE: Path = ("statusLine",)
 
+ADDED, UPDATED, SAME = "added", "updated", "unchanged"
 THEIRS = "left alone"
 
 
@@ -134,7 +134,7 @@ def install(text: str, wanted: Wanted, ours: Ours | None = None) -> Installed:
     draft = Draft(NEW if is_blank(text) else text)
     known = _still_there(draft, ours or Ours())
     draft.traces = known.traces
-    hooks = settings_hooks.register(draft, wanted.hook)
+    hooks = _register(draft, wanted.hook)
     rules = _allow(draft, wanted.rules, known)
     cap = _raise_cap(draft, wanted, known)
     statusline = _show(draft, wanted, known)
@@ -146,10 +146,10 @@ def uninstall(text: str, ours: Ours | None) -> Removed:
     draft = Draft(text)
     if ours is None:
         draft.traces = _unrecorded(draft)
-        return Removed(["the hooks"] if settings_hooks.remove(draft) else [], _like_ours(draft), draft.text)
+        return Removed(["the hooks"] if _remove_all(draft) else [], _like_ours(draft), draft.text)
     known = _still_there(draft, ours)
     draft.traces = known.traces
-    gone = ["the hooks"] if settings_hooks.remove(draft) else []
+    gone = ["the hooks"] if _remove_all(draft) else []
     for rule in known.rules:
         _drop_rule(draft, rule)
         gone.append(f"the rule {rule}")
@@ -160,6 +160,56 @@ def uninstall(text: str, ours: Ours | None) -> Removed:
         draft.remove(AT_STATUSLINE)
         gone.append("the status line")
     return Removed(gone, [], draft.text)
+
+
+def _register(draft: Draft, command: str) -> str:
+    """One entry of ours for each event; an old one is brought up to date in its place."""
+    wanted = program.hook_settings(command)["hooks"]
+    before = draft.text
+    known = [event for event in wanted if any(_entries(draft, event))]
+    for event, (group,) in wanted.items():
+        if event in known:
+            _renew(draft, list(_entries(draft, event)), group["hooks"][0])
+        else:
+            draft.append(("hooks", event), group)
+    for event in draft.value(("hooks",)):
+        if event not in wanted:
+            _remove(draft, list(_entries(draft, event)))
+    if draft.text == before:
+        return SAME
+    return UPDATED if known else ADDED
+
+
+def _remove_all(draft: Draft) -> bool:
+    """Take out every entry of ours; whether there was one."""
+    before = draft.text
+    for event in draft.value(("hooks",)) or {}:
+        _remove(draft, list(_entries(draft, event)))
+    return draft.text != before
+
+
+def _entries(draft: Draft, event: str) -> Iterator[Path]:
+    found = registration.placed(draft.value(()), event)
+    return (place for place, entry in found if registration.ours(entry))
+
+
+def _renew(draft: Draft, paths: list[Path], entry: Mapping[str, Any]) -> None:
+    """Leave only the first of these, with our command; one that has it stays, however it was tuned. What is
+    shown for it is added where nothing is said."""
+    first, *more = paths
+    _remove(draft, more)
+    known = draft.value(first)
+    is_same = known["command"] == entry["command"]
+    for key, value in entry.items():
+        if key not in known if key == "statusMessage" else not is_same:
+            draft.put((*first, key), value)
+
+
+def _remove(draft: Draft, paths: list[Path]) -> None:
+    """The last first, so that the places of the others hold; a group goes with its last hook."""
+    for path in reversed(paths):
+        alone = len(draft.value(path[:-1])) == 1
+        draft.remove(path[:3] if alone else path)
 
 
 def _still_there(draft: Draft, ours: Ours) -> Ours:

@@ -1,14 +1,15 @@
-"""What a session and its subagents used, counted out of Claude Code's transcripts."""
+"""Where Claude Code writes a session down, and what it and its subagents used, counted out of that."""
 
 from __future__ import annotations
 
 from ralphloop import system as os
+from ralphloop.agents.claude.variables import config_folder
 from ralphloop.domain import jsontext
 from ralphloop.domain.model import is_older
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Mapping
     from typing import Any, NamedTuple
 
     class _Charge(NamedTuple):
@@ -48,6 +49,7 @@ COUNT_MAX = 10**9  # more tokens than any message has: not a count
 IDS_KEPT = 1000
 IDS_MAX = 20 * IDS_KEPT  # while reading
 SESSIONS_KEPT = 50
+NAME_MAX = 255  # bytes that a file system takes
 
 # a pipe in a transcript's place must not hold up the reader
 FLAGS = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
@@ -158,6 +160,40 @@ class Meter:
         forgotten = _member(kept, "forgotten")
         meter._forgotten = forgotten if isinstance(forgotten, str) else ""
         return meter
+
+
+def transcript_of(session: str, *, root: str, known: Iterable[str], env: Mapping[str, str]) -> str:
+    """The transcript of a session in this project, `known`, beside one of those, or found elsewhere; empty
+    while there is none."""
+    name = session + ".jsonl"
+    if not _is_file_name(session, name):
+        return ""
+    others = [os.path.expanduser(path) for path in reversed(list(known))]
+    for path in others:
+        if os.path.basename(path) == name:
+            return path
+    base = os.path.join(config_folder(env), "projects")
+    usual = "".join(ch if ch.isalnum() and ch.isascii() else "-" for ch in root)
+    for folder in (*dict.fromkeys(map(os.path.dirname, others)), usual, *_names(base)):
+        path = os.path.join(base, folder, name)
+        if os.path.isfile(path):
+            return path
+    return ""
+
+
+def _is_file_name(session: str, name: str) -> bool:
+    try:
+        size = len(os.fsencode(name))
+    except ValueError:
+        return False
+    return bool(session) and os.path.basename(session) == session and "\0" not in name and size <= NAME_MAX
+
+
+def _names(folder: str) -> list[str]:
+    try:
+        return sorted(os.listdir(folder))
+    except (OSError, ValueError):
+        return []
 
 
 def context_of(transcript: str) -> Context | None:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator
 from functools import partial
 
 from ralphloop.agents.claude import registration
-from ralphloop.agents.claude.plugins import MARKET, Plugin
-from ralphloop.agents.claude.registration import Settings
-from ralphloop.agents.claude.rules import is_blocking, switched_off
+from ralphloop.agents.claude.registration import MARKET, Plugin, Settings
 from ralphloop.agents.claude.settings import without_plugin
 from ralphloop.cli import scope
 from ralphloop.cli.health.finding import WARNING, Finding, Repair
@@ -20,10 +19,15 @@ from ralphloop.loops.place import Place
 from ralphloop.loops.setup import Setup
 from ralphloop.store import files
 from ralphloop.store.installs import SettingsFile
+from ralphloop.tasklists import frontmatter
 
 LOOPS = ("ralph-wiggum", "ralph-loop")
 RULES = "hookify"
 BACKUP = ".ralphloop-doctor-backup"
+# of such a rule: the switch, and where its settings begin
+KEY, OFF = "enabled", "false"
+HEAD = re.compile(r"\ufeff?---[ \t]*(\r?\n)")
+ENABLED = re.compile(r"^(enabled[ \t]*:)([ \t]*)[^\s#]*", re.MULTILINE)
 
 
 def examine(place: Place, setup: Setup) -> Iterator[Finding]:
@@ -80,6 +84,26 @@ def _rules(place: Place) -> Iterator[Finding]:
                 file = SettingsFile(path, place.env, root=folder)
                 repair = Repair(f"Set `enabled: false` in {path}", partial(_switch_off, file))
                 yield Finding("rivals", WARNING, told, fix, repair)
+
+
+def is_blocking(text: str) -> bool:
+    said = frontmatter.parse(text)
+    blocks = said.get("action") == ["block"] and said.get("event") in (["stop"], ["all"])
+    return blocks and not frontmatter.is_off(said, KEY)
+
+
+def switched_off(text: str) -> str | None:
+    """The rule with `enabled: false`, every other byte as it was; None for a text where that has no place."""
+    head = HEAD.match(text)
+    if head is None or not is_blocking(text):
+        return None
+    end = re.compile(r"^(---|\.\.\.)[ \t]*\r?$", re.MULTILINE).search(text, head.end())
+    stop = end.start() if end else len(text)
+    settings, found = ENABLED.subn(lambda row: f"{row[1]}{row[2] or ' '}{OFF}", text[head.end() : stop])
+    if not found:
+        settings = f"{KEY}: {OFF}{head[1]}{settings}"
+    after = text[: head.end()] + settings + text[stop:]
+    return None if is_blocking(after) else after
 
 
 def _other_hooks(setup: Setup) -> Iterator[Finding]:

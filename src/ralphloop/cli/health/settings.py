@@ -6,8 +6,7 @@ import os
 from collections.abc import Iterator, Sequence
 
 from ralphloop.agents.claude import registration
-from ralphloop.agents.claude.plugins import MARKET
-from ralphloop.agents.claude.registration import Registration
+from ralphloop.agents.claude.registration import MARKET, Registration
 from ralphloop.cli.health.finding import FATAL, FINE, WARNING, Finding
 from ralphloop.domain.model import LAYOUTS, PLUGINS
 from ralphloop.loops import cap

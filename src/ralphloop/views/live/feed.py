@@ -11,8 +11,7 @@ from typing import NamedTuple
 
 from ralphloop.agents.claude import activity
 from ralphloop.agents.claude.activity import ERROR, FAILED, LOOP, Activity
-from ralphloop.agents.claude.transcript_place import transcript_of
-from ralphloop.agents.claude.usage import Context, context_of
+from ralphloop.agents.claude.usage import Context, context_of, transcript_of
 from ralphloop.domain.model import LoopState
 from ralphloop.domain.plain import plain
 from ralphloop.engine import under_way
