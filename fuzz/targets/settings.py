@@ -11,7 +11,7 @@ from fuzz.ground import base_folder
 from fuzz.targets.shapes import CONFIG, FRONTMATTER, SETTINGS
 from ralphloop.agents.claude import program as claude
 from ralphloop.agents.claude import registration, settings
-from ralphloop.agents.claude.settings import Ours, Wanted
+from ralphloop.agents.registration import Ours, Wanted
 from ralphloop.config import source
 from ralphloop.domain import jsontext
 from ralphloop.errors import ConfigError

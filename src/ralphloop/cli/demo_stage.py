@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ralphloop.agents.claude import program as claude
+from ralphloop.agents.registry import client
 from ralphloop.domain.model import FEATURES
 from ralphloop.errors import DemoError
 from ralphloop.lab.scratch import scratch_folder
@@ -110,7 +110,7 @@ class Stage:
 
 def hook_command() -> str:
     """The command that a client registers, for the launcher of this very package."""
-    return claude.hook_command(str(PACKAGE), registration="demo", layouts=(FEATURES,))
+    return client().program.hook_command(str(PACKAGE), registration="demo", layouts=(FEATURES,))
 
 
 @contextlib.contextmanager
@@ -132,11 +132,11 @@ def _git_folder() -> Path:
 
 def _furnish(stage: Stage) -> None:
     command = stage.folder / "bin" / "ralphloop"
-    settings = claude.hook_settings(hook_command())
+    settings = client().program.hook_settings(hook_command())
     files = {
         command: f'#!/bin/sh\nexec {shlex.quote(sys.executable)} {shlex.quote(str(PACKAGE))} "$@"\n',
         stage.home / ".gitconfig": _GIT_CONFIG,
-        stage.home / ".claude" / "settings.json": json.dumps(settings, indent=2) + "\n",
+        stage.home / client().registration.FOLDER / "settings.json": json.dumps(settings, indent=2) + "\n",
     }
     for path, text in files.items():
         path.parent.mkdir(parents=True, exist_ok=True)

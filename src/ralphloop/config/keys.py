@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from ralphloop.agents.registry import NAMES
+from ralphloop.agents.registry import NAMES, client
 from ralphloop.config.value import (
     as_option,
     batch,
@@ -25,7 +25,7 @@ from ralphloop.config.value import (
 )
 
 AGENTS = NAMES
-PERMISSION_MODES = ("acceptEdits", "auto", "bypassPermissions", "default", "dontAsk")
+PERMISSION_MODES = client().program.PERMISSION_MODES
 CONTINUATIONS = ("block", "context")
 DESKTOP, BELL, WEBHOOK = CHANNELS = ("desktop", "bell", "webhook")
 END, PERSON = OCCASIONS = ("end", "person")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ralphloop import errors
-from ralphloop.config.keys import KEYS, WEBHOOK
+from ralphloop.config.keys import AGENTS, KEYS, WEBHOOK
 from ralphloop.spelling import meant
 from ralphloop.store import files
 
@@ -22,7 +22,8 @@ _SWITCHES = {"1": True, "true": True, "yes": True, "on": True, "0": False, "fals
 
 PREFIX = "RALPHLOOP_"
 # what is ours and no setting
-OTHERS = tuple(PREFIX + name for name in ("CHECK", "CLAUDE", "CLOCK", "GUARDED", "REQUIRE_CLIENT", "RUN"))
+_TESTED = [name.upper() for name in AGENTS]  # the client that our tests run
+OTHERS = tuple(PREFIX + name for name in ("CHECK", *_TESTED, "CLOCK", "GUARDED", "REQUIRE_CLIENT", "RUN"))
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import shutil
 import sys
 from collections.abc import Mapping
 
-from ralphloop.agents import nested
+from ralphloop.agents.presence import scrubbed
 from ralphloop.agents.registry import Client
 from ralphloop.domain.supervision import REGISTRATION
 from ralphloop.engine import spending
@@ -24,10 +24,10 @@ WORD_MAX = 200
 def start(begun: Begun, custody: Custody, agent: Client) -> AgentProcess:
     """AgentStartError if it cannot be started."""
     terms, loop, env = custody.terms, custody.loop, custody.env
-    command = agent.hook_command(package(), registration=REGISTRATION)
-    words = agent.print_argv(
+    command = agent.program.hook_command(package(), registration=REGISTRATION)
+    words = agent.program.print_argv(
         session=begun.session,
-        settings=json.dumps(agent.run_settings(command)),
+        settings=json.dumps(agent.program.run_settings(command)),
         model=begun.model,
         fallback_model=terms.fallback_model,
         permission_mode=terms.permission_mode,
@@ -58,7 +58,7 @@ def program_at(name: str, env: Mapping[str, str]) -> str | None:
 
 def environment(env: Mapping[str, str]) -> dict[str, str]:
     """The client's: no other client's marks, and our own command within reach of its shell."""
-    found = nested.scrubbed(env)
+    found = scrubbed(env)
     path = found.get("PATH") or os.defpath
     for folder in (os.path.dirname(sys.executable), os.path.join(os.path.dirname(package()), "bin")):
         if shutil.which("ralphloop", path=path) is None and os.access(

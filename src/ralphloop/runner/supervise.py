@@ -148,7 +148,7 @@ class Supervisor:
         drive = Drive(process, self._control, idle_s=self._terms.idle_s, time_left_s=begun.time_left_s)
         return drive.run(
             Watched(
-                parse=self._client.parse,
+                parse=self._client.program.parse,
                 is_cancelled=lambda: self._custody.state().outcome == CANCELLED,
                 pause=self._custody.ask_to_pause,
                 skip=lambda: self._custody.skip(self._custody.state().current),

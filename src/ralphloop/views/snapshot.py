@@ -6,7 +6,8 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from ralphloop.agents.claude.usage import Context, transcript_of
+from ralphloop.agents.registry import client
+from ralphloop.agents.usage import Context
 from ralphloop.domain import committed
 from ralphloop.domain.ledger import Ledger
 from ralphloop.domain.model import (
@@ -226,7 +227,7 @@ def with_retry(view: LoopView, loop: LoopFiles, env: Mapping[str, str]) -> LoopV
     """The same with the API error that its session is at, which no hook is told of."""
     if not view.live:
         return view
-    known = loop.state().transcripts
+    known, transcript_of = loop.state().transcripts, client().usage.transcript_of
     return view._replace(
         retrying=masked(retrying.now(transcript_of(view.owner or "", root=view.root, known=known, env=env)))
     )

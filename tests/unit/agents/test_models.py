@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ralphloop.agents.claude import models
-from ralphloop.agents.claude.usage import Charge
+from ralphloop.agents.usage import Charge
 from unit.domain.cases import each
 
 TABLE = json.loads(Path(models.__file__).with_suffix(".json").read_text())
@@ -100,7 +100,7 @@ def test_a_message_costs_what_the_list_says(charge, usd):
 
 
 def test_the_table_says_when_and_where_from():
-    assert models.as_of() == TABLE["as_of"]
+    assert models.prices_as_of() == TABLE["as_of"]
     year, month, day = TABLE["as_of"].split("-")
     assert (len(year), len(month), len(day)) == (4, 2, 2)
     assert TABLE["sources"]

@@ -10,8 +10,8 @@ import pytest
 
 from ralphloop.agents.claude import program as claude
 from ralphloop.agents.claude import registration
-from ralphloop.agents.claude.registration import Settings
 from ralphloop.agents.claude.variables import config_folder
+from ralphloop.agents.registration import Registration, Settings
 from ralphloop.domain.model import LAYOUTS
 from unit.domain.cases import each
 
@@ -27,7 +27,7 @@ def on(scope: str, **said: bool) -> Settings:
     )
 
 
-def registered(data: dict[str, Any], root: str = "") -> list[registration.Registration]:
+def registered(data: dict[str, Any], root: str = "") -> list[Registration]:
     return registration.registrations(data, scope="local", name="s", events=EVENTS, root=root)
 
 
@@ -36,7 +36,7 @@ def stop(**entry: Any) -> dict[str, Any]:
 
 
 def test_settings_are_read_in_the_order_in_which_they_win() -> None:
-    found = registration.settings_paths("/home/me/.claude", ["/p", "/p/sub", "/p"])
+    found = registration.settings_paths({"HOME": "/home/me"}, ["/p", "/p/sub", "/p"])
     assert found == [
         ("user", "/home/me/.claude/settings.json"),
         ("project", "/p/.claude/settings.json"),
@@ -47,7 +47,7 @@ def test_settings_are_read_in_the_order_in_which_they_win() -> None:
 
 
 def test_in_the_home_itself_the_persons_settings_are_one_file() -> None:
-    found = registration.settings_paths("/home/me/.claude", ["/home/me"])
+    found = registration.settings_paths({"HOME": "/home/me"}, ["/home/me"])
     assert found == [
         ("user", "/home/me/.claude/settings.json"),
         ("local", "/home/me/.claude/settings.local.json"),

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from ralphloop.agents.claude import usage
-from ralphloop.agents.claude.usage import Charge, Context, Meter, context_of
+from ralphloop.agents.claude.usage import Meter, context_of
+from ralphloop.agents.usage import Charge, Context
 from unit.domain.cases import each
 
 EARLY, SINCE, LATE = "2026-11-15T10:00:00.000Z", "2026-11-15T11:00:00.000Z", "2026-11-15T12:00:00.000Z"

@@ -1,20 +1,17 @@
-"""What a session does, out of its transcript: one entry in, a few short lines out."""
+"""What a session does, out of Claude Code's transcript: one entry in, a few short lines out."""
 
 from __future__ import annotations
 
 import os
-from typing import Any, NamedTuple
+from typing import Any
 
+from ralphloop.agents.activity import EDIT, ERROR, FAILED, HOOK, PROMPT, TEXT, TOOL, Activity
 from ralphloop.agents.claude.usage import SYNTHETIC
 from ralphloop.agents.stamp import moment
 from ralphloop.domain import jsontext, outage
 from ralphloop.domain.plain import plain
 
 Entry = dict[str, Any]
-
-TEXT, TOOL, EDIT, FAILED, ERROR = "text", "tool", "edit", "failed", "error"
-HOOK, LOOP, PROMPT = "hook", "loop", "prompt"
-SENT = (PROMPT, HOOK)  # what the session is sent, by us or by the person
 
 LINES_MAX = 24
 LINE_MAX = 400
@@ -29,14 +26,6 @@ _TELLING = (
     "command", "file_path", "notebook_path", "pattern", "url", "query", "description", "skill", "path",
     "prompt",
 )  # fmt: skip
-
-
-class Activity(NamedTuple):
-    """Lines that belong together; those of an edit after its first begin with `- ` or `+ `."""
-
-    kind: str
-    lines: tuple[str, ...]
-    at: float = 0.0
 
 
 def of_line(raw: bytes) -> list[Activity]:

@@ -9,7 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, NamedTuple
 
-    from ralphloop.agents.claude.usage import Charge
+    from ralphloop.agents.usage import Charge
 
     class Model(NamedTuple):
         """One model: US dollars per million tokens, and the tokens that fit into its window."""
@@ -43,7 +43,7 @@ _table: dict[str, Any] = {}
 _found: dict[str, Model | None] = {}
 
 
-def as_of() -> str:
+def prices_as_of() -> str:
     """The date of the table, as YYYY-MM-DD."""
     return str(_read()["as_of"])
 

@@ -8,11 +8,18 @@ import shlex
 from collections.abc import Sequence
 from typing import Any
 
+from ralphloop.agents.claude.variables import TITLE as TITLE
 from ralphloop.agents.event import Event, Limit, Result, Retry
 from ralphloop.domain.model import LAYOUTS
 
 PROGRAM = "claude"
-GET = "npm install -g @anthropic-ai/claude-code"
+# Before the first one the hook gets no reply to judge; the second one added what continues without a block.
+OLDEST, WANTED = (2, 1, 47), (2, 1, 163)
+# what a person types to get it, to bring it up to date, to log in, to see whether it answers
+GET, UPDATE = "npm install -g @anthropic-ai/claude-code", "claude update"
+LOGIN, HELLO = "claude /login", "claude -p hello"
+PERMISSION_MODES: tuple[str, ...] = ("acceptEdits", "auto", "bypassPermissions", "default", "dontAsk")
+WIDE: tuple[str, ...] = ("auto", "bypassPermissions")  # what only a person may choose
 # event -> seconds that the client gives the hook
 EVENTS = {
     "Stop": 360,  # above the time that checks may take in one stop
@@ -29,6 +36,10 @@ SHOWN = "ralphloop"
 OWN_COMMANDS = ("Bash(ralphloop *)", "Bash(sh *bin/ralphloop*)")
 PROMPT_MAX = 100_000  # Linux takes no argument above 128 KiB
 NUMBER_MAX = 1e15
+
+
+def plugin_command(verb: str, plugin: str) -> str:
+    return f"{PROGRAM} plugin {verb} {plugin}"
 
 
 def hook_command(

@@ -1,8 +1,13 @@
 """What Claude Code loads for a session: which settings files count, which plugins are on, what hooks those
-register, and which of them are ours."""
+register, which of them are ours; and what of a folder it would run unasked.
+
+Without a terminal the client shows no dialog: it runs a project's hooks and servers at once (2.1.325). Of a
+worktree it asks and notes that of the main checkout.
+"""
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
@@ -11,12 +16,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ralphloop.agents.claude import program
+from ralphloop.agents.claude.variables import config_folder
+from ralphloop.agents.registration import MARKET, SETTINGS, Line, Read, Registration, Settings, Setup
 from ralphloop.domain import jsontext
 from ralphloop.domain.model import LAYOUTS
 
-MARKET = "ralphloop"
+FOLDER = ".claude"  # of a project; the client lets the agent edit nothing below it
+USER_SETTINGS = "~/.claude/settings.json"  # as a person is told of them
+LOCAL_SETTINGS = ".claude/settings.local.json"  # which `install` writes
+PROGRAMS = (".claude/settings.json", LOCAL_SETTINGS, ".mcp.json")  # what makes the client start programs
 PLUGIN_ROOT = "${CLAUDE_PLUGIN_ROOT}"
-SETTINGS, STATUSLINE = "settings", "statusline"  # as whom our command lines in settings run
 # Wide in the path only: what is found is written anew and compared.
 SHAPE = re.compile(
     r"(?P<on>rl_on=[a-z]+ )?rl_guard=(?P<guard>.+) rl_as=(?P<name>[a-z-]+) "
@@ -24,53 +33,33 @@ SHAPE = re.compile(
     re.DOTALL,
 )
 
-Read = Callable[[str], "str | None"]
+
+def look(env: Mapping[str, str], folders: Sequence[str], read: Read) -> Setup:
+    """What a session in one of these folders gets."""
+    settings = load(settings_paths(env, folders), read)
+    config = os.path.abspath(config_folder(env))
+    plugins = installed(enabled_plugins(settings), config=config, folders=folders, read=read)
+    events = tuple(program.EVENTS)
+    ours = [
+        each
+        for said in settings
+        for each in registrations(said.data, scope=said.scope, name=said.path, events=events)
+    ]
+    ours += [each for plugin in plugins for each in plugin.registrations(events)]
+    return Setup(settings, plugins, ours, switched_off(settings))
 
 
-@dataclass(frozen=True)
-class Settings:
-    """One settings file; without data if the client cannot use it, and `fault` says why."""
-
-    scope: str  # user, project or local
-    path: str
-    data: Mapping[str, Any] = field(default_factory=dict)
-    fault: str = ""
+def settings_path(scope: str, *, project: str, env: Mapping[str, str]) -> str:
+    if scope == "user":
+        return os.path.join(os.path.abspath(config_folder(env)), "settings.json")
+    return os.path.join(project, FOLDER, "settings.json" if scope == "project" else "settings.local.json")
 
 
-@dataclass(frozen=True)
-class Line:
-    """A command line of ours, taken apart."""
-
-    guard: str  # the file that it starts
-    name: str  # as whom it runs
-    layouts: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Registration:
-    """One hook of ours for Stop, in a settings file or in a plugin."""
-
-    scope: str  # user, project, local; empty for a plugin
-    name: str  # the settings file, or the plugin with its marketplace
-    line: Line
-    events: tuple[str, ...]
-    root: str = ""  # the plugin's folder
-
-    @property
-    def guard(self) -> str:
-        return self.line.guard
-
-    def serves(self, layout: str) -> bool:
-        return layout in self.line.layouts
-
-
-def settings_paths(config: str, folders: Iterable[str]) -> list[tuple[str, str]]:
+def settings_paths(env: Mapping[str, str], folders: Iterable[str]) -> list[tuple[str, str]]:
     """Scope and path of each settings file, those that win last."""
-    found = [("user", os.path.join(config, "settings.json"))]
+    found = [("user", settings_path("user", project="", env=env))]
     for folder in dict.fromkeys(folders):
-        below = os.path.join(folder, ".claude")
-        found.append(("project", os.path.join(below, "settings.json")))
-        found.append(("local", os.path.join(below, "settings.local.json")))
+        found += [(scope, settings_path(scope, project=folder, env=env)) for scope in ("project", "local")]
     # in the home itself the person's settings are also the project's: one file, not two
     first = {path: scope for scope, path in reversed(found)}
     return [(scope, path) for scope, path in found if first.get(path) == scope]
@@ -133,7 +122,12 @@ def placed(data: Mapping[str, Any], event: str) -> Iterator[tuple[tuple[str | in
                 yield ("hooks", event, place, "hooks", index), entry
 
 
-def command_of(entry: Mapping[str, Any]) -> str:
+def other_hooks(data: Mapping[str, Any]) -> list[str]:
+    """What else runs at a stop by these settings."""
+    return [_command(entry) for entry in entries(data, "Stop") if ours(entry) is None]
+
+
+def _command(entry: Mapping[str, Any]) -> str:
     """What a hook runs, as one line; a hook that runs no command by what it asks or calls."""
     arguments = entry.get("args")
     words = arguments if isinstance(arguments, list) else []
@@ -206,6 +200,10 @@ class Plugin:
         return self.id.partition("@")[2] == MARKET or bool(self.registrations(("Stop",)))
 
     @property
+    def has_stop_hook(self) -> bool:
+        return any(entries(self.hooks, "Stop"))
+
+    @property
     def runs_only_ours(self) -> bool:
         """Whether it brings no hook but ours."""
         events = self.hooks.get("hooks")
@@ -267,3 +265,48 @@ def _object(read: Read, path: str) -> dict[str, Any]:
         return jsontext.parse_object(read(path) or "{}")
     except (OSError, ValueError):
         return {}
+
+
+def known_to_client(env: Mapping[str, str]) -> str:
+    """The file in which the client notes what the person has accepted."""
+    base = env.get("CLAUDE_CONFIG_DIR") or env.get("HOME") or os.path.expanduser("~")
+    return os.path.join(base, ".claude.json")
+
+
+def is_trusted(folder: str, known: str) -> bool:
+    """Whether this folder, or one above it, was accepted; `known` is the text of the client's file."""
+    try:
+        projects = json.loads(known)["projects"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return False
+    if not isinstance(projects, dict):
+        return False
+    accepted = {
+        path
+        for path, about in projects.items()
+        if isinstance(about, dict) and about.get("hasTrustDialogAccepted") is True
+    }
+    return any(place in accepted for place in upwards(folder))
+
+
+def programs_in(folder: str, *, exists: Callable[[str], bool] = os.path.lexists) -> list[str]:
+    """The files that would start something, in this folder and up to the top of its repository."""
+    found = []
+    for place in upwards(folder):
+        found += [os.path.join(place, name) for name in PROGRAMS if exists(os.path.join(place, name))]
+        if exists(os.path.join(place, ".git")):
+            break
+    return found
+
+
+def programs_for_worktrees(main: str, *, exists: Callable[[str], bool] = os.path.lexists) -> list[str]:
+    """The files of a main checkout that count in its worktrees, too (2.1.325)."""
+    path = os.path.join(main, LOCAL_SETTINGS)
+    return [path] if exists(path) else []
+
+
+def upwards(folder: str) -> Iterator[str]:
+    yield folder
+    while folder != os.path.dirname(folder):
+        folder = os.path.dirname(folder)
+        yield folder

@@ -4,84 +4,30 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from ralphloop.agents.claude import program, registration
+from ralphloop.agents.registration import (
+    ADDED,
+    CAP,
+    SAME,
+    STATUSLINE,
+    THEIRS,
+    UPDATED,
+    Installed,
+    Ours,
+    Removed,
+    Wanted,
+)
 from ralphloop.agents.settings_text import NEW, SPACE, Draft, Path
 from ralphloop.domain import jsontext
 from ralphloop.domain.model import CAP_VARIABLE
 
-CAP_NAME = CAP_VARIABLE
-# Above every row of replies without a tool call that we allow, and still an end for a hook that never stops.
-CAP = "100"
-
 RULE = re.compile(r"ralphloop['\"]? (done|ask):\*")
 
-AT_CAP: Path = ("env", CAP_NAME)
+AT_CAP: Path = ("env", CAP_VARIABLE)
 AT_RULES: Path = ("permissions", "allow")
 AT_STATUSLINE: Path = ("statusLine",)
-
-ADDED, UPDATED, SAME = "added", "updated", "unchanged"
-THEIRS = "left alone"
-
-
-@dataclass(frozen=True)
-class Wanted:
-    """What the settings should hold. The cap is `raised` unless the person set it elsewhere; the status line
-    is `shown` if it is asked for, and kept up to date where it is."""
-
-    hook: str
-    rules: tuple[str, ...] = ()
-    statusline: str = ""
-    raised: bool = True
-    shown: bool = False
-
-
-@dataclass
-class Ours:
-    """What of a settings file is ours: just this goes again, and the containers are left as they were."""
-
-    traces: dict[Path, str | None] = field(default_factory=dict)
-    rules: list[str] = field(default_factory=list)
-    cap: bool = False
-    statusline: bool = False
-
-    def to_json(self) -> dict[str, Any]:
-        traces = [[list(path), blank] for path, blank in self.traces.items()]
-        return {"traces": traces, "rules": self.rules, "cap": self.cap, "statusline": self.statusline}
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Ours:
-        """ValueError for what is no record."""
-        try:
-            traces = {tuple(path): blank for path, blank in data["traces"]}
-            return cls(
-                traces, [str(rule) for rule in data["rules"]], data["cap"] is True, data["statusline"] is True
-            )
-        except (KeyError, TypeError) as error:
-            raise ValueError("not a record of an installation") from error
-
-
-@dataclass(frozen=True)
-class Installed:
-    """The new text, what of it is ours, and what was done about each part."""
-
-    text: str
-    ours: Ours
-    hooks: str
-    rules: str
-    cap: str
-    statusline: str
-
-
-@dataclass(frozen=True)
-class Removed:
-    """What went, what looks like ours but is not known to be, and the text without our part."""
-
-    gone: list[str]
-    left: list[str]
-    text: str
 
 
 def is_blank(text: str | None) -> bool:
@@ -108,6 +54,18 @@ def without_plugin(text: str, *, name: str) -> str | None:
     if listed is None or not isinstance(listed.value, dict) or name not in listed.value:
         return None
     return jsontext.remove_member(text, name, at=listed.start)
+
+
+def fault(text: str) -> str:
+    """What keeps us from working on these settings, as the rest of a sentence; empty if nothing does."""
+    (found,) = registration.load([("", "")], lambda _: text)
+    wrong = "" if found.fault else misshapen(found.data)
+    return f"cannot be used: {wrong}" if wrong else found.fault
+
+
+def rule(command: str) -> str:
+    """What allows this command, whatever follows it."""
+    return f"Bash({command}:*)"
 
 
 def misshapen(data: Mapping[str, Any]) -> str:
@@ -155,7 +113,7 @@ def uninstall(text: str, ours: Ours | None) -> Removed:
         gone.append(f"the rule {rule}")
     if known.cap:
         draft.remove(AT_CAP)
-        gone.append(CAP_NAME)
+        gone.append(CAP_VARIABLE)
     if known.statusline:
         draft.remove(AT_STATUSLINE)
         gone.append("the status line")
@@ -232,7 +190,7 @@ def _like_ours(draft: Draft) -> list[str]:
     """What install may have written, or the person."""
     rules = [rule for rule in draft.value(AT_RULES) or [] if isinstance(rule, str) and RULE.search(rule)]
     found = [f"the rule {rule}" for rule in rules]
-    found += [CAP_NAME] if draft.value(AT_CAP) == CAP else []
+    found += [CAP_VARIABLE] if draft.value(AT_CAP) == CAP else []
     return found + (["the status line"] if _is_our_statusline(draft.value(AT_STATUSLINE)) else [])
 
 
@@ -291,4 +249,4 @@ def _show(draft: Draft, wanted: Wanted, known: Ours) -> str:
 
 def _is_our_statusline(value: Any) -> bool:
     line = registration.parse(str(value.get("command", ""))) if isinstance(value, dict) else None
-    return line is not None and line.name == registration.STATUSLINE
+    return line is not None and line.name == STATUSLINE

@@ -3,44 +3,18 @@
 from __future__ import annotations
 
 from ralphloop import system as os
+from ralphloop.agents.claude import models
+from ralphloop.agents.claude.models import cost_usd as cost_usd
+from ralphloop.agents.claude.models import prices_as_of as prices_as_of
 from ralphloop.agents.claude.variables import config_folder
+from ralphloop.agents.usage import Charge, Context
 from ralphloop.domain import jsontext
 from ralphloop.domain.model import is_older
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
-    from typing import Any, NamedTuple
-
-    class _Charge(NamedTuple):
-        at: str
-        model: str
-        input: int
-        output: int
-        cache_write: int
-        cache_write_1h: int
-        cache_read: int
-        prompt: int = 0
-        fast: bool = False
-        us_only: bool = False
-
-    class Context(NamedTuple):
-        """How full a session's context is; the window is None for a model that the table does not know."""
-
-        tokens: int
-        model: str
-        window: int | None
-
-else:
-    # `typing` takes longer to import than a whole stop of the hook that counts.
-    from collections import namedtuple
-
-    _Charge = namedtuple(
-        "_Charge",
-        "at model input output cache_write cache_write_1h cache_read prompt fast us_only",
-        defaults=(0, False, False),
-    )
-    Context = namedtuple("Context", "tokens model window")
+    from typing import Any
 
 CHUNK = 1024 * 1024
 LINE_MAX = 8 * 1024 * 1024
@@ -59,19 +33,6 @@ SYNTHETIC = "<synthetic>"  # the model of what the client itself says, an API er
 USAGE = b'"usage"'
 ASSISTANT = b'"assistant"'
 BOUNDARY = b'"compact_boundary"'
-
-
-class Charge(_Charge):
-    """What one message of a model used, or what was added to it since it was last counted.
-
-    `prompt` is the whole message's input with all caches: some models cost more above a length.
-    """
-
-    __slots__ = ()
-
-    @property
-    def tokens(self) -> int:
-        return self.input + self.output + self.cache_write + self.cache_write_1h + self.cache_read
 
 
 class Meter:
@@ -232,8 +193,6 @@ def _last_context(data: bytes) -> tuple[bool, Context | None]:
 
 
 def _context(entry: dict[str, Any]) -> Context | None:
-    from ralphloop.agents.claude import models
-
     message = _message(entry)
     tokens = sum(_counts(message["usage"])) if message else 0
     if message is None or not tokens:

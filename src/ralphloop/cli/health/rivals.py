@@ -7,9 +7,8 @@ import re
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from ralphloop.agents.claude import registration
-from ralphloop.agents.claude.registration import MARKET, Plugin, Settings
-from ralphloop.agents.claude.settings import without_plugin
+from ralphloop.agents.registration import MARKET, Plugin, Settings
+from ralphloop.agents.registry import client
 from ralphloop.cli import scope
 from ralphloop.cli.health.finding import WARNING, Finding, Repair
 from ralphloop.domain.model import PLUGINS, SPECKIT, SPECUM
@@ -49,7 +48,8 @@ def _file(place: Place, said: Settings) -> SettingsFile:
 def _removable(place: Place, plugin: Plugin, *, told: str) -> Iterator[Finding]:
     """One finding for each file that switches the plugin on."""
     for said in plugin.settings:
-        fix = f"Run `ralphloop doctor --fix`, or `claude plugin disable {plugin.id} --scope {said.scope}`"
+        way = f"{client().program.plugin_command('disable', plugin.id)} --scope {said.scope}"
+        fix = f"Run `ralphloop doctor --fix`, or `{way}`"
         ask = f"Remove {plugin.id} from {said.path}"
         repair = Repair(ask, partial(_remove_plugin, _file(place, said), plugin.id))
         yield Finding("rivals", WARNING, f"{plugin.id} ({said.scope} settings) {told}", fix, repair)
@@ -64,7 +64,7 @@ def _doubles(place: Place, setup: Setup, *, layout: str) -> Iterator[Finding]:
             continue
         if ours:
             yield from _removable(place, plugin, told=f"and {ours[0].id} would drive the same specs")
-        elif any(registration.entries(plugin.hooks, "Stop")):
+        elif plugin.has_stop_hook:
             beside = [f", and {each.scope} settings register ours" for each in setup.serving(layout)]
             told = f"{plugin.id} has a Stop hook of its own for {layout} specs{''.join(beside[:1])}"
             yield Finding("rivals", WARNING, told, f"Keep one, or use {PLUGINS[layout]}@{MARKET} instead")
@@ -73,7 +73,7 @@ def _doubles(place: Place, setup: Setup, *, layout: str) -> Iterator[Finding]:
 def _rules(place: Place) -> Iterator[Finding]:
     """Rules of hookify that block a stop."""
     for folder in dict.fromkeys((place.project, os.path.realpath(place.cwd))):
-        below = os.path.join(folder, ".claude")
+        below = os.path.join(folder, client().registration.FOLDER)
         for name in files.names(below):
             if not name.startswith(RULES + ".") or not name.endswith(".local.md"):
                 continue
@@ -109,17 +109,15 @@ def switched_off(text: str) -> str | None:
 def _other_hooks(setup: Setup) -> Iterator[Finding]:
     """Hooks that nobody here knows: they may do no more than ring a bell, so they are only named."""
     for said in setup.settings:
-        for entry in registration.entries(said.data, "Stop"):
-            if registration.ours(entry) is None:
-                command = cut(registration.command_of(entry), 70)
-                told = f"{said.scope} settings run another Stop hook: `{command}`"
-                fix = f"If it blocks stops, remove it from {said.path}"
-                yield Finding("rivals", WARNING, told, fix)
+        for command in client().registration.other_hooks(said.data):
+            told = f"{said.scope} settings run another Stop hook: `{cut(command, 70)}`"
+            fix = f"If it blocks stops, remove it from {said.path}"
+            yield Finding("rivals", WARNING, told, fix)
 
 
 def _remove_plugin(file: SettingsFile, name: str) -> str:
     """Take the plugin's entry out of the file, and no other byte; the file as it was stays beside it."""
-    return f"removed {name} from {_amend(file, partial(without_plugin, name=name))}"
+    return f"removed {name} from {_amend(file, partial(client().settings.without_plugin, name=name))}"
 
 
 def _switch_off(file: SettingsFile) -> str:

@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping
 from itertools import count
 from typing import NamedTuple
 
-from ralphloop.agents.claude import activity
-from ralphloop.agents.claude.activity import ERROR, FAILED, LOOP, Activity
-from ralphloop.agents.claude.usage import Context, context_of, transcript_of
+from ralphloop.agents.activity import ERROR, FAILED, LOOP, Activity
+from ralphloop.agents.registry import client
+from ralphloop.agents.usage import Context
 from ralphloop.domain.model import LoopState
 from ralphloop.domain.plain import plain
 from ralphloop.engine import under_way
@@ -176,11 +176,12 @@ class Feed:
             return []
         lines = self._transcript.lines()
         self._has_grown = self._has_grown or bool(lines)
-        return [_without_secrets(shown) for raw in lines for shown in activity.of_line(raw)]
+        of_line = client().activity.of_line
+        return [_without_secrets(shown) for raw in lines for shown in of_line(raw)]
 
     def _transcript_of(self, session: str) -> str:
         known, root = self._state.transcripts, self._loop.record.root
-        return transcript_of(session, root=root, known=known, env=self._env)
+        return client().usage.transcript_of(session, root=root, known=known, env=self._env)
 
     def _count(self, now: float) -> bool:
         """Tokens, dollars and the context; subagents write into files of their own, so time counts too."""
@@ -195,7 +196,7 @@ class Feed:
             )
         if current and self._has_grown and self._is_due("context", CONTEXT_S):
             self._has_grown = False
-            before, self._context = self._context, context_of(current[0])
+            before, self._context = self._context, client().usage.context_of(current[0])
             changed = changed or before != self._context
         return changed
 

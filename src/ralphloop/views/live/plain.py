@@ -2,18 +2,7 @@
 
 from __future__ import annotations
 
-from ralphloop.agents.claude.activity import (
-    EDIT,
-    ERROR,
-    FAILED,
-    HOOK,
-    LOOP,
-    PROMPT,
-    SENT,
-    TEXT,
-    TOOL,
-    Activity,
-)
+from ralphloop.agents.activity import EDIT, ERROR, FAILED, HOOK, LOOP, PROMPT, SENT, TEXT, TOOL, Activity
 from ralphloop.domain.plain import plain
 from ralphloop.store import supervisor
 from ralphloop.views import terminal

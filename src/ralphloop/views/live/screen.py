@@ -4,18 +4,7 @@ from __future__ import annotations
 
 from rich.text import Text
 
-from ralphloop.agents.claude.activity import (
-    EDIT,
-    ERROR,
-    FAILED,
-    HOOK,
-    LOOP,
-    PROMPT,
-    SENT,
-    TEXT,
-    TOOL,
-    Activity,
-)
+from ralphloop.agents.activity import EDIT, ERROR, FAILED, HOOK, LOOP, PROMPT, SENT, TEXT, TOOL, Activity
 from ralphloop.domain.model import COMPLETE, OPEN, UNLIMITED
 from ralphloop.store import supervisor
 from ralphloop.views import figure

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ralphloop.agents.claude.activity import EDIT, ERROR, FAILED, HOOK, LOOP, PROMPT, TEXT, TOOL
+from ralphloop.agents.activity import EDIT, ERROR, FAILED, HOOK, LOOP, PROMPT, TEXT, TOOL
 from ralphloop.domain.model import ASKED, CLAIMED, OPEN, SET_ASIDE, SKIPPED
 
 

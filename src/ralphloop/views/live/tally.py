@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable
 
-from ralphloop.agents.claude import models
-from ralphloop.agents.claude.usage import Meter
+from ralphloop.agents.registry import client
 from ralphloop.views.spending import Share
 
 
@@ -15,7 +14,7 @@ class Tally:
 
     def __init__(self) -> None:
         self.total = Share()
-        self._meter = Meter(exact=True)
+        self._meter = client().usage.Meter(exact=True)
 
     @property
     def known(self) -> bool:
@@ -24,9 +23,9 @@ class Tally:
 
     def read(self, paths: Iterable[str], *, since: str, counts: Callable[[str], bool]) -> bool:
         """Count what is new; `counts` says of a time stamp whether the loop was under way then."""
-        before = self.total.tokens
+        before, cost_usd = self.total.tokens, client().usage.cost_usd
         for path in paths:
             for charge in self._meter.read(path, since=since):
                 if counts(charge.at):
-                    self.total.add(charge, models.cost_usd(charge))
+                    self.total.add(charge, cost_usd(charge))
         return self.total.tokens != before

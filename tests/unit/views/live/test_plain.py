@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from rich.cells import cell_len
 
-from ralphloop.agents.claude.usage import Context
+from ralphloop.agents.usage import Context
 from ralphloop.store.supervisor import Holder
 from ralphloop.views.live.plain import FIRST, HANG, WORDS, Lines, state_lines
 from unit.views.live.looked_at import T0, frame, said, task, view

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ralphloop.agents.claude.usage import Context
+from ralphloop.agents.usage import Context
 from ralphloop.domain.model import OUTCOMES, UNLIMITED
 from ralphloop.store.supervisor import Holder
 from ralphloop.views.fold import width_of
