@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ralphloop.cli.demo_screen import Screen
-from ralphloop.cli.demo_stage import NAME, TEMPLATES, Stage, hook_command, set_up
+from ralphloop.cli.demo_stage import NAME, TEMPLATES, TITLE, Stage, hook_command, set_up
 from ralphloop.cli.output import complain
 from ralphloop.errors import DemoError
 from ralphloop.lab.agent import (
@@ -67,7 +67,7 @@ INSTALL = (
 )
 NEXT = (
     ("ralphloop new NAME --from ideas.md", "make tasks of a Markdown list"),
-    ("ralphloop run NAME", "Claude Code works through them"),
+    ("ralphloop run NAME", f"{TITLE} works through them"),
     ("ralphloop status", "see where the loop is"),
     ("ralphloop pause, ralphloop cancel", "let it rest, end it"),
 )
@@ -130,7 +130,7 @@ def _start_loop(stage: Stage, screen: Screen) -> None:
         f"ralphloop start {NAME} --yes",
     ):
         screen.command(command, stage.run(*command.split()))
-    screen.note("(Here a scripted agent stands in for Claude Code; the hook is the real one.)")
+    screen.note(f"(Here a scripted agent stands in for {TITLE}; the hook is the real one.)")
 
 
 def _script(told: str, turn: int) -> Turn:

@@ -23,6 +23,7 @@ from ralphloop.store.loop import JOURNAL
 PACKAGE = Path(__file__).resolve().parents[1]
 TEMPLATES = Path(__file__).resolve().parent / "templates"
 NAME = "greeter"
+TITLE = client().program.TITLE
 
 _GIT_CONFIG = """\
 [user]

@@ -9,9 +9,9 @@ if TYPE_CHECKING:
     from ralphloop.domain.model import Turn
 
     class Reader(Protocol):
-        """Reads a client's payloads and transcripts; `engine/claude.py` is one."""
+        """Reads a client's payloads and transcripts; `Call` names the usual one."""
 
-        # The payload in Claude Code's names and events; None for what no hook of ours must answer.
+        # The payload in the usual client's names and events; None for what no hook of ours must answer.
         def normal(self, payload: dict[str, Any], env: Mapping[str, str]) -> Optional[dict[str, Any]]: ...
         # What a transcript tells of the turn since the last stop.
         def read_turn(

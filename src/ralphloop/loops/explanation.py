@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from ralphloop.agents.registry import client
 from ralphloop.domain.answer import Decision, Need
 from ralphloop.domain.model import FINAL_RUN, LAYOUTS, StopEvent
 from ralphloop.engine import claim, find
@@ -80,7 +81,7 @@ def consider(data: bytes, place: Place, account: Account, *, call: find.Call) ->
     account.ask("subagent", "no")
     if call.client.normal(payload, place.env) is None:
         return account.ask("client", "allow, untouched: sent by another client")
-    account.ask("client", "Claude Code")
+    account.ask("client", client().program.TITLE)
     return _find(event, place, account, call=call)
 
 

@@ -26,7 +26,7 @@ from ralphloop.loops.result import Result
 from ralphloop.store import approvals, arming, files, tasks
 from ralphloop.store.loop import LoopFiles
 from ralphloop.store.shelf import Record, Shelf
-from ralphloop.tasklists.registry import own_file
+from ralphloop.tasklists.registry import layout, own_file
 from ralphloop.tasklists.source import Source
 from ralphloop.views.excerpt import SHOWN
 
@@ -161,7 +161,7 @@ def startable(source: Source) -> TaskList:
 
 def _startable(source: Source) -> tuple[TaskList, inspection.Texts]:
     if not source.enabled:
-        settings = f".claude/ralph-{source.layout}.local.md"
+        settings = getattr(layout(source.layout), "SETTINGS", "")
         raise UserError(f"ralph-{source.layout} is disabled; set `enabled: true` in {settings}.")
     own = own_file(source)
     listed, texts = inspection.read(source, cannot="cannot start")

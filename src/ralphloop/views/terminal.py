@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
+from ralphloop.agents.registry import client
 from ralphloop.domain import committed
 from ralphloop.domain.limits import duration
 from ralphloop.domain.model import (
@@ -193,12 +194,13 @@ def _hint(view: LoopView, now: float) -> str:
     name = view.name
     again = f"`ralphloop {'run' if view.supervised else 'resume'} {name}`"
     if view.detail.startswith(LOGIN):
-        return f"log in with `claude /login`, or renew the key; then {again} goes on."
+        return f"log in with `{client().program.LOGIN}`, or renew the key; then {again} goes on."
     if view.outcome == NEEDS_INPUT:
         then = again if view.supervised else "send the session any message"
         asked = next((task.id for task in view.tasks if task.state == ASKED), "" if view.tasks else "ID")
         first = f"`{answering(asked, name)}`" if asked else "all is answered"
-        first = "allow that in ~/.claude/settings.json" if view.detail.startswith(DENIED) else first
+        if view.detail.startswith(DENIED):
+            first = f"allow that in {client().registration.USER_SETTINGS}"
         return f"{first}, then {then}."
     if view.outcome == AWAITING_APPROVAL:
         return "goes on by itself at the next stop after the approval."
