@@ -9,8 +9,9 @@ import os
 from fuzz.choices import Choices, altered, spoiled, text, written
 from fuzz.ground import base_folder
 from fuzz.targets.shapes import CONFIG, FRONTMATTER, SETTINGS
-from ralphloop.agents import claude, registration, settings
-from ralphloop.agents.settings import Ours, Wanted
+from ralphloop.agents.claude import program as claude
+from ralphloop.agents.claude import registration, settings
+from ralphloop.agents.registration import Ours, Wanted
 from ralphloop.config import source
 from ralphloop.domain import jsontext
 from ralphloop.errors import ConfigError

@@ -18,8 +18,8 @@ from ralphloop.store import files, shelf
 from ralphloop.version import VERSION
 
 FINE, EXPECTED, WRONG_USAGE, BUG, UNREAD = 0, 1, 2, 3, 141
-# First word of a call from a plugin's prompt: the arguments are those that the prompt hook has kept. Claude
-# Code drops a prompt whose command fails, so what went wrong is said on stdout then, with exit code 0.
+# First word of a call from a plugin's prompt: the arguments are those that the prompt hook has kept. The
+# client drops a prompt whose command fails, so what went wrong is said on stdout then, with exit code 0.
 TYPED = "--typed"
 USUAL = "status"  # the command where none is named
 

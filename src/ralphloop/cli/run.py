@@ -32,7 +32,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         choices=config.PERMISSION_MODES,
         help="what the agent may do unasked (default: acceptEdits)",
     )
-    parser.add_argument("--agent", choices=config.AGENTS, help="which client (default: claude)")
+    parser.add_argument("--agent", choices=config.AGENTS, help=f"which client (default: {config.AGENTS[0]})")
     parser.add_argument(
         "--idle-timeout", metavar="20m", type=allowance.seconds, help="end a session that is silent so long"
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from ralphloop.agents.registry import NAMES
+from ralphloop.agents.registry import NAMES, client
 from ralphloop.config.value import (
     AMOUNTS,
     batch,
@@ -23,7 +23,7 @@ from ralphloop.config.value import (
 from ralphloop.domain.table import END, LIMITS, PERSON
 
 AGENTS = NAMES
-PERMISSION_MODES = ("acceptEdits", "auto", "bypassPermissions", "default", "dontAsk")
+PERMISSION_MODES = client().program.PERMISSION_MODES
 CONTINUATIONS = ("block", "context")
 OCCASIONS = (END, PERSON)
 JSON, NTFY, SLACK = WEBHOOK_FORMATS = ("json", "ntfy", "slack")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ralphloop import errors
-from ralphloop.config.keys import KEYS, TARGETS
+from ralphloop.config.keys import AGENTS, KEYS, TARGETS
 from ralphloop.config.value import token, url
 from ralphloop.spelling import meant
 from ralphloop.store import files
@@ -23,7 +23,8 @@ _SWITCHES = {"1": True, "true": True, "yes": True, "on": True, "0": False, "fals
 
 PREFIX = "RALPHLOOP_"
 # what is ours and no setting
-OTHERS = tuple(PREFIX + name for name in ("CHECK", "CLAUDE", "CLOCK", "GUARDED", "REQUIRE_CLIENT", "RUN"))
+_TESTED = [name.upper() for name in AGENTS]  # the client that our tests run
+OTHERS = tuple(PREFIX + name for name in ("CHECK", *_TESTED, "CLOCK", "GUARDED", "REQUIRE_CLIENT", "RUN"))
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from ralphloop.domain.worklist import Worklist
 
 NEAR_EMPTY = 20  # characters; "Holding." and the like (field reports 29, 30)
-CLIENT_CAP = 8  # plain replies in a row after which Claude Code ends the turn itself
+CLIENT_CAP = 8  # plain replies in a row after which the client ends the turn itself
 PUSHES = 3  # of quick mode with the same words
 QUICK_TURNS = 60  # of quick mode before execution
 WARN_AT = 0.8  # of a limit

@@ -9,6 +9,13 @@ if TYPE_CHECKING:
 
     from typing_extensions import dataclass_transform
 
+# the variables by which Claude Code tells its hooks and its agent's commands where they are (2.1.325)
+SESSION_VARIABLE, PROJECT_VARIABLE = "CLAUDE_CODE_SESSION_ID", "CLAUDE_PROJECT_DIR"
+PLUGIN_VARIABLE = "CLAUDE_PLUGIN_ROOT"  # the folder of the plugin whose hook runs
+PID_VARIABLE = "CLAUDE_PID"  # the client's own
+ATTENDED_VARIABLE = "CLAUDE_CODE_SESSION_ATTENDED"  # "1" where a person can type, "0" where nobody can
+CAP_VARIABLE = "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP"  # how many replies in a row a hook may block
+
 # state
 ARMED, RUNNING, WAITING, PAUSED, ENDED = "armed", "running", "waiting", "paused", "ended"
 STATES = (ARMED, RUNNING, WAITING, PAUSED, ENDED)

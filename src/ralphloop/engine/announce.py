@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 
 from ralphloop import system as os
-from ralphloop.domain.model import ASKED
+from ralphloop.domain.model import ASKED, PID_VARIABLE
 from ralphloop.engine.words import own_script, package
 
 TYPE_CHECKING = False
@@ -61,7 +61,7 @@ def user_file(env: Mapping[str, str]) -> str:
 
 
 def _start(loop: LoopFiles, about: list[str], env: Mapping[str, str]) -> None:
-    pid = env.get("CLAUDE_PID") or "%d" % os.getppid()
+    pid = env.get(PID_VARIABLE) or "%d" % os.getppid()
     words = [*_program(), "notify", "--loop=" + loop.record.id, "--terminal=" + pid, "--about", *about]
     try:
         if sys.platform == "win32":

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from ralphloop import system as os
 from ralphloop.domain import jsontext
-from ralphloop.engine import claim, entries, history
+from ralphloop.engine import claim, entries
 from ralphloop.tasklists.registry import own_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Iterable, Iterator
 
+    from ralphloop.engine.reader import Reader
     from ralphloop.store.shelf import Record
     from ralphloop.tasklists.registry import Listed
     from ralphloop.tasklists.source import Source
@@ -48,23 +49,23 @@ def _text(data: bytes) -> str:
     return data.decode("utf-8", "surrogateescape")
 
 
-def ownership(path: str, lists: Iterable[Record | Source]) -> str:
+def ownership(path: str, lists: Iterable[Record | Source], client: Reader) -> str:
     """Lines that say no more than by what a session may own one of these lists: when it began, whether it
     was asked with the list's prompt, and its tool calls that name the list."""
     known = list(lists)
-    begun, asked = history.opening(path)
+    begun, asked = client.opening(path)
     if not begun and not asked:
         return ""
     its_prompt = any(claim.is_prompt(source, asked) for source in known)
     opening = {"role": "user", "content": asked if its_prompt else LEFT_OUT}
     lines: list[dict[str, Any]] = [{"type": "user", "timestamp": begun, "message": opening}]
-    lines += sorted(_calls(path, known), key=lambda line: str(line["timestamp"]))[-CALLS_MOST:]
+    lines += sorted(_calls(path, known, client), key=lambda line: str(line["timestamp"]))[-CALLS_MOST:]
     return "".join([jsontext.render(line) + "\n" for line in lines])
 
 
-def _calls(path: str, lists: Iterable[Listed]) -> Iterator[dict[str, Any]]:
+def _calls(path: str, lists: Iterable[Listed], client: Reader) -> Iterator[dict[str, Any]]:
     for name in {os.path.basename(own_file(one)) for one in lists}:
-        for stamp, given in history.tool_calls(path, name):
+        for stamp, given in client.tool_calls(path, name):
             call = {"type": "tool_use", "id": "toolu_kept", "name": _tool(given), "input": _reduced(given)}
             message = {"role": "assistant", "content": [call]}
             yield {"type": "assistant", "timestamp": stamp, "message": message}

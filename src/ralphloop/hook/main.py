@@ -36,8 +36,8 @@ def main(argv: list[str], *, bundled: bool = True) -> None:
 
 
 def respond(data: bytes, argv: list[str]) -> str:
-    payload = wire.payload(data)
-    if payload is None:
+    sent = wire.payload(data)
+    if sent is None:
         return ""
     registration = argv[0] if argv else ""
     call = Call(
@@ -48,6 +48,9 @@ def respond(data: bytes, argv: list[str]) -> str:
         writes=registration != STATUSLINE,
         rewakes=REWAKES in argv[1:],
     )
+    payload = call.client.normal(sent, call.env)
+    if payload is None:
+        return ""
     if registration == STATUSLINE:
         from ralphloop.hook import statusline
 

@@ -7,6 +7,7 @@ import time
 
 from ralphloop import errors
 from ralphloop.domain.jsontext import render
+from ralphloop.domain.model import CAP_VARIABLE, PLUGIN_VARIABLE, PROJECT_VARIABLE, SESSION_VARIABLE
 from ralphloop.engine.words import command
 from ralphloop.hook import excerpt
 from ralphloop.hook.belongings import Belongings
@@ -27,9 +28,7 @@ if TYPE_CHECKING:
 FORMAT = 1
 FIELD_MOST = 256 * 1024  # of one field of the payload
 # The variables that a decision may look at.
-NAMES = (
-    "CLAUDE_PROJECT_DIR", "CLAUDE_CODE_SESSION_ID", "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP", "RALPH_LOOP_DIR",
-)  # fmt: skip
+NAMES = (PROJECT_VARIABLE, SESSION_VARIABLE, CAP_VARIABLE, "RALPH_LOOP_DIR")
 # What is kept of the payload of a session that owns nothing here: not what it said, nor what runs for it.
 FIELDS = (
     "session_id", "transcript_path", "cwd", "prompt_id", "permission_mode", "hook_event_name",
@@ -123,7 +122,7 @@ class Tape:
             "session": self._event.session,
             "registration": self._call.registration,
             "layouts": list(self._call.layouts),
-            "plugin": bool(env.get("CLAUDE_PLUGIN_ROOT")),
+            "plugin": bool(env.get(PLUGIN_VARIABLE)),
             "command": command(env),
             "env": {name: env[name] for name in NAMES if name in env},
             "payload": self._public_payload(kept),
@@ -155,10 +154,10 @@ class Tape:
         up; of any other only whether it could have been one."""
         path = self._event.transcript
         if self._loop is None:
-            return {"before": "", "new": excerpt.ownership(path, kept.lists), "skipped": 0}
+            return {"before": "", "new": excerpt.ownership(path, kept.lists, self._call.client), "skipped": 0}
         found = excerpt.tail(path, seen=self._read_to)
         if not self._was_owner and found.skipped:
-            found.new = excerpt.ownership(path, kept.lists) + found.new
+            found.new = excerpt.ownership(path, kept.lists, self._call.client) + found.new
         return {"before": found.before, "new": found.new, "skipped": found.skipped}
 
     def _log(self, trouble: str) -> None:

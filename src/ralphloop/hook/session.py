@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def respond(name: str, payload: Mapping[str, Any], call: Call) -> str:
-    if wire.is_subagent(payload) or wire.is_foreign(payload, call.env):
+    if wire.is_subagent(payload):
         return ""
     event = wire.stop_event(payload, cwd=call.cwd)
     if event.session is None:

@@ -37,7 +37,7 @@ _SANE = 1e6  # a percentage or a sum above this is no figure of a session
 
 def line(payload: Mapping[str, Any], call: find.Call) -> str:
     """The text under the input box; empty where no loop concerns this session."""
-    if wire.is_foreign(payload, call.env) or wire.is_check(call.env):
+    if wire.is_check(call.env):
         return ""
     event = wire.stop_event(payload, cwd=call.cwd)
     try:

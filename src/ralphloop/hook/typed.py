@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 
-from ralphloop.engine import history
 from ralphloop.hook import wire
 from ralphloop.store import files, slash_command
 
@@ -39,7 +38,7 @@ def _is_persons(payload: Mapping[str, Any], name: str, call: Call) -> bool:
     """Whether a person typed it: the agent's schedules and the clients that it starts look the same."""
     from ralphloop.engine.checks import has_person
 
-    scheduled = history.was_scheduled(wire.path(payload, "transcript_path"), "/" + name)
+    scheduled = call.client.was_scheduled(wire.path(payload, "transcript_path"), "/" + name)
     return not scheduled and has_person(call.env)
 
 

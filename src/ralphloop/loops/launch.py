@@ -6,9 +6,8 @@ import json
 import shutil
 import time
 
-from ralphloop.agents import claude
 from ralphloop.agents.presence import agent_in
-from ralphloop.agents.registry import missing
+from ralphloop.agents.registry import client, missing
 from ralphloop.domain import prompt
 from ralphloop.domain.model import CANCELLED, ENDED
 from ralphloop.engine.words import words_for
@@ -23,11 +22,12 @@ INTRODUCTION = "The loop's prompt:"  # a file of the project must not be taken f
 
 def must_be_possible(place: Place) -> None:
     """Refuse before anything is armed."""
-    client = agent_in(place.env)
-    if client:
-        raise UserError(f"--launch needs a terminal of your own, and this runs inside {client}.")
-    if shutil.which(claude.PROGRAM, path=place.env.get("PATH")) is None:
-        wrong, cure = missing(claude, "--launch starts it")
+    agent = agent_in(place.env)
+    if agent:
+        raise UserError(f"--launch needs a terminal of your own, and this runs inside {agent}.")
+    program = client().program
+    if shutil.which(program.PROGRAM, path=place.env.get("PATH")) is None:
+        wrong, cure = missing(program, "--launch starts it")
         raise UserError(f"{wrong}; {cure}, or start without --launch.")
 
 
@@ -35,8 +35,9 @@ def words(place: Place, loop_id: str, *, permission_mode: str = "") -> list[str]
     """The command line of the client on this loop; it brings our hooks along where nothing registers them."""
     loop = pick(place, loop_id)
     is_registered = look(place, loop.record.root).serves(loop.record.layout)
-    hooks = "" if is_registered else json.dumps(claude.hook_settings(claude.hook_command(PACKAGE)))
-    return claude.argv(
+    program = client().program
+    hooks = "" if is_registered else json.dumps(program.hook_settings(program.hook_command(PACKAGE)))
+    return program.argv(
         first_prompt(loop, place),
         session=loop.record.session or "",
         settings=hooks,
@@ -51,9 +52,8 @@ def failed(place: Place, loop_id: str, error: OSError) -> UserError:
     state.state, state.outcome, state.detail = ENDED, CANCELLED, "the client did not start"
     loop.rest(state)
     again = f"`ralphloop start {loop.record.name} --launch`"
-    return UserError(
-        f"`claude` does not start ({error.strerror}); the loop is cancelled. Repair it, then {again}."
-    )
+    wrong = f"`{client().program.PROGRAM}` does not start ({error.strerror})"
+    return UserError(f"{wrong}; the loop is cancelled. Repair it, then {again}.")
 
 
 def opening(place: Place, loop_id: str) -> list[str]:
@@ -69,7 +69,7 @@ def first_prompt(loop: LoopFiles, place: Place) -> str:
     is_own = path and not files.leads_out(path, loop.record.root)
     text = files.read_quietly(path) if is_own else None
     if text and text.strip():
-        if len(text.encode("utf-8", "surrogateescape")) > claude.PROMPT_MAX:
+        if len(text.encode("utf-8", "surrogateescape")) > client().program.PROMPT_MAX:
             return f"Read {path} and do what it says."
         return f"{INTRODUCTION}\n\n{text}" if text.lstrip().startswith("/") else text
     state = loop.state()

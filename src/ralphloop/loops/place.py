@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 
 from ralphloop import spelling
-from ralphloop.domain.model import COMPLETE, FINAL, LoopState
+from ralphloop.domain.model import COMPLETE, FINAL, SESSION_VARIABLE, LoopState
 from ralphloop.engine import find
 from ralphloop.errors import UserError
 from ralphloop.loops import elsewhere
@@ -33,7 +33,7 @@ class Place:
     @property
     def session(self) -> str | None:
         """The session whose tool or prompt runs this command, if a client says so."""
-        said = self.env.get("CLAUDE_CODE_SESSION_ID") or ""
+        said = self.env.get(SESSION_VARIABLE) or ""
         return said if said and files.file_name(said) else None
 
     @property

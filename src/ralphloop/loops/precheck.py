@@ -7,8 +7,7 @@ import shutil
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ralphloop.agents import claude, registration
-from ralphloop.agents.registry import missing
+from ralphloop.agents.registry import client, missing
 from ralphloop.errors import UserError
 from ralphloop.loops import cap
 from ralphloop.loops.place import Place
@@ -41,13 +40,14 @@ def require(place: Place, source: Source, *, launching: bool = False) -> list[Ch
 
 
 def _client(place: Place) -> Check:
-    if place.session or shutil.which(claude.PROGRAM, path=place.env.get("PATH")):
-        return Check("client", True, "Claude Code is there.")
-    return Check("client", False, "; ".join(missing(claude)) + ".")
+    program = client().program
+    if place.session or shutil.which(program.PROGRAM, path=place.env.get("PATH")):
+        return Check("client", True, f"{program.TITLE} is there.")
+    return Check("client", False, "; ".join(missing(program)) + ".")
 
 
 def _hook(setup: Setup, layout: str, *, launching: bool) -> Check:
-    if registration.switched_off(setup.settings) is not None:
+    if setup.off is not None:
         return Check("hook", False, "hooks are off; remove `disableAllHooks` from your settings.", fatal=True)
     if setup.serves(layout):
         return Check("hook", True, "The Stop hook is registered.")
@@ -59,10 +59,11 @@ def _hook(setup: Setup, layout: str, *, launching: bool) -> Check:
 
 def writable(source: Source) -> Check:
     near = os.path.relpath(own_file(source), source.root).split(os.sep)
-    if near[0] != ".claude":
+    folder = client().registration.FOLDER
+    if near[0] != folder:
         return Check("writable", True, "The agent may edit the list.")
-    told = "Claude Code lets the agent edit nothing below .claude/: it claims tasks with `ralphloop done ID`."
-    return Check("writable", False, told)
+    told = f"{client().program.TITLE} lets the agent edit nothing below {folder}/"
+    return Check("writable", False, f"{told}: it claims tasks with `ralphloop done ID`.")
 
 
 def _cap(place: Place, setup: Setup) -> Iterator[Check]:

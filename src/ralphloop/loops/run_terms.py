@@ -6,7 +6,6 @@ import os
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from ralphloop.agents import trust
 from ralphloop.agents.registry import client, missing
 from ralphloop.config import AGENTS, PERMISSION_MODES, Config
 from ralphloop.config.value import permission_mode
@@ -22,7 +21,6 @@ from ralphloop.store.installs import SettingsFile
 from ralphloop.store.loop import LoopFiles
 from ralphloop.tasklists.source import Source
 
-WIDE = ("auto", "bypassPermissions")
 # what holds when `run` goes on with a loop and is not told otherwise
 KEPT = ("agent", "batch", "context_limit", "fallback_model", "idle_timeout", "model", "permission_mode")
 
@@ -61,9 +59,9 @@ def of(
     except ValueError as error:
         raise UserError(f"the permission mode: {error}.") from None
     must_be_allowed(terms, place.env)
-    agent = client(terms.agent)
-    if program_at(agent.PROGRAM, place.env) is None:
-        wrong, cure = missing(agent, "a run works through it")
+    program = client(terms.agent).program
+    if program_at(program.PROGRAM, place.env) is None:
+        wrong, cure = missing(program, "a run works through it")
         raise UserError(f"{wrong}; {cure}.")
     must_be_trusted(cwd, place.env)
     return terms
@@ -71,12 +69,13 @@ def of(
 
 def must_be_allowed(terms: Terms, env: Mapping[str, str]) -> None:
     """No agent gives wider rights to the agents that it starts."""
-    if terms.permission_mode in WIDE:
+    if terms.permission_mode in client(terms.agent).program.WIDE:
         require_person(env, f"the permission mode {terms.permission_mode}")
 
 
 def must_be_trusted(cwd: str, env: Mapping[str, str]) -> None:
     """A session without a terminal asks nobody whether a repository's programs may run."""
+    program, trust = client().program, client().registration
     main = next(filter(None, map(main_checkout, trust.upwards(cwd))), "")
     found = trust.programs_in(cwd) + (trust.programs_for_worktrees(main) if main else [])
     found = [path for path in found if not SettingsFile(path, env).is_ours_alone]  # `install` wrote it
@@ -85,8 +84,8 @@ def must_be_trusted(cwd: str, env: Mapping[str, str]) -> None:
         return
     names = ", ".join(os.path.relpath(path, cwd) for path in found)
     raise UserError(
-        f"Claude Code would run what {names} says, and you have not told it to trust this folder: look at "
-        "it, start `claude` here once and accept, then run again."
+        f"{program.TITLE} would run what {names} says, and you have not told it to trust this folder: look "
+        f"at it, start `{program.PROGRAM}` here once and accept, then run again."
     )
 
 

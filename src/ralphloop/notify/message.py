@@ -8,6 +8,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
+from ralphloop.agents.registry import client
 from ralphloop.domain import model
 from ralphloop.domain.limits import duration
 from ralphloop.domain.model import LoopState
@@ -109,7 +110,8 @@ def _asked(questions: Iterable[tuple[str, str]]) -> list[str]:
 def _how(record: Record, state: LoopState, about: str, asked: Sequence[tuple[str, str]]) -> str:
     name = record.name
     if about == state.outcome and state.detail.startswith(model.LOGIN):
-        return f"Log in with `claude /login`, or renew the key; `ralphloop status {name}` tells the rest."
+        way = f"Log in with `{client().program.LOGIN}`, or renew the key"
+        return f"{way}; `ralphloop status {name}` tells the rest."
     if about in (model.ASKED, model.NEEDS_INPUT):
         return f"`{answering(asked[0][0] if asked else 'ID', name)}` answers."
     return outcome(about if about in OUTCOMES else None).notice.format(name=name)

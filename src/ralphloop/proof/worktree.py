@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from ralphloop import errors
-from ralphloop.agents.trust import LOCAL_SETTINGS
+from ralphloop.agents.registry import client
 from ralphloop.domain.prompt import line
 from ralphloop.proof import tree
 
@@ -102,8 +102,9 @@ def _must_be_clean(place: Worktree, root: str, lists: Iterable[str]) -> None:
     if rows:
         more = f" and {len(rows) - SHOWN} more" if len(rows) > SHOWN else ""
         told = ", ".join(rows[:SHOWN]) + more
-        own = any(row.startswith(LOCAL_SETTINGS) for row in rows)
-        how = f" `echo {LOCAL_SETTINGS} >> .git/info/exclude` ignores what is this machine's." if own else ""
+        own = client().registration.LOCAL_SETTINGS
+        is_there = any(row.startswith(own) for row in rows)
+        how = f" `echo {own} >> .git/info/exclude` ignores what is this machine's." if is_there else ""
         raise errors.CommitError(
             f"the work tree is not clean: {told}. The agent's commits would mix with that: commit, stash "
             f"(`git stash -u`) or ignore these files first.{how}"

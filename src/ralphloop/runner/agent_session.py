@@ -9,8 +9,8 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 
-from ralphloop.agents import nested
 from ralphloop.agents.event import Event, Limit, Result, Retry
+from ralphloop.agents.presence import scrubbed
 from ralphloop.agents.registry import Client
 from ralphloop.domain.model import CANCELLED
 from ralphloop.domain.supervision import REGISTRATION
@@ -39,10 +39,10 @@ INTERRUPT, TERMINATE, KILL = "interrupt", "terminate", "kill"
 def start(begun: Begun, custody: Custody, agent: Client) -> AgentProcess:
     """AgentStartError if it cannot be started."""
     terms, loop, env = custody.terms, custody.loop, custody.env
-    command = agent.hook_command(package(), registration=REGISTRATION)
-    words = agent.print_argv(
+    command = agent.program.hook_command(package(), registration=REGISTRATION)
+    words = agent.program.print_argv(
         session=begun.session,
-        settings=json.dumps(agent.run_settings(command)),
+        settings=json.dumps(agent.program.run_settings(command)),
         model=begun.model,
         fallback_model=terms.fallback_model,
         permission_mode=terms.permission_mode,
@@ -67,7 +67,7 @@ def _is_word(text: str) -> bool:
 
 def environment(env: Mapping[str, str]) -> dict[str, str]:
     """The client's: no other client's marks, and our own command within reach of its shell."""
-    found = nested.scrubbed(env)
+    found = scrubbed(env)
     path = found.get("PATH") or os.defpath
     for folder in (os.path.dirname(sys.executable), os.path.join(os.path.dirname(package()), "bin")):
         is_there = os.access(os.path.join(folder, "ralphloop"), os.X_OK)

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
-from ralphloop.agents.transcript_place import transcript_of
+from ralphloop.agents.registry import client
 from ralphloop.domain import limits, prompt, table
 from ralphloop.domain.ledger import name_tasks
 from ralphloop.domain.model import (
@@ -202,7 +202,9 @@ class Custody:
         with loop.lock():
             loop.record = loop.shelf.fresh(loop.record)
             state = loop.state()
-            path = transcript_of(begun.session, root=loop.record.root, known=state.transcripts, env=self.env)
+            path = client(self.terms.agent).usage.transcript_of(
+                begun.session, root=loop.record.root, known=state.transcripts, env=self.env
+            )
             if path and path not in state.transcripts:
                 state.note_transcript(path)
                 loop.save(state)

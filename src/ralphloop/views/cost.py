@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from ralphloop.agents import models
-from ralphloop.agents.usage import Charge, Context, context_of
+from ralphloop.agents.registry import client
+from ralphloop.agents.usage import Charge, Context
 from ralphloop.domain import limits as limit_rules
 from ralphloop.domain import prompt
 from ralphloop.domain.limits import Spent
@@ -82,10 +82,11 @@ def _rounded(amount: float | None) -> float | None:
 
 def spending_of(account: Account) -> Spending:
     """What was used while the loop was under way; each charge belongs to the task at hand then."""
-    spending = Spending(Share(), {}, {}, (), tuple(account.missing), account.known, models.as_of())
+    usage = client().usage
+    spending = Spending(Share(), {}, {}, (), tuple(account.missing), account.known, usage.prices_as_of())
     for charge, task in account.charges:
         for share in _shares(spending, charge.model, task):
-            share.add(charge, models.cost_usd(charge))
+            share.add(charge, usage.cost_usd(charge))
     lost = account.lost
     for task, tokens in lost.task_tokens.items():
         for share in (spending.total, spending.by_task.setdefault(task, Share())):
@@ -100,7 +101,7 @@ def _shares(spending: Spending, model: str, task: str) -> tuple[Share, Share, Sh
 
 def context(state: LoopState) -> Context | None:
     """How full the last session's context is."""
-    return context_of(state.transcripts[-1]) if state.transcripts else None
+    return client().usage.context_of(state.transcripts[-1]) if state.transcripts else None
 
 
 def used(

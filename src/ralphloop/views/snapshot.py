@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from ralphloop.agents.transcript_place import transcript_of
+from ralphloop.agents.registry import client
 from ralphloop.agents.usage import Context
 from ralphloop.domain import outage
 from ralphloop.domain.ledger import COMMIT_FAULT, Ledger, commit_fault, missing_commits, not_committed
@@ -28,8 +28,8 @@ from ralphloop.domain.survey import survey
 from ralphloop.domain.table import outcome
 from ralphloop.domain.worklist import Worklist
 from ralphloop.engine import spending as counter
+from ralphloop.engine.api_error import masked
 from ralphloop.engine.entries import entry_of, new_bytes
-from ralphloop.engine.transcript import masked
 from ralphloop.proof import approval
 from ralphloop.store import approvals, pins, shelf, supervisor, tasks, waker
 from ralphloop.store.loop import LoopFiles, iso
@@ -232,7 +232,7 @@ def with_retry(view: LoopView, loop: LoopFiles, env: Mapping[str, str]) -> LoopV
     """The same with the API error that its session is at, which no hook is told of."""
     if not view.live:
         return view
-    known = loop.state().transcripts
+    known, transcript_of = loop.state().transcripts, client().usage.transcript_of
     return view._replace(
         retrying=masked(last_retry(transcript_of(view.owner or "", root=view.root, known=known, env=env)))
     )

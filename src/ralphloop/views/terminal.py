@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 
+from ralphloop.agents.registry import client
 from ralphloop.domain.ledger import not_committed
 from ralphloop.domain.limits import duration
 from ralphloop.domain.model import (
@@ -190,7 +191,7 @@ def _waits_for_approval(view: LoopView) -> bool:
 def _hint(view: LoopView, now: float) -> str:
     again = f"`ralphloop {'run' if view.supervised else 'resume'} {view.name}`"
     if view.detail.startswith(LOGIN):
-        return f"log in with `claude /login`, or renew the key; then {again} goes on."
+        return f"log in with `{client().program.LOGIN}`, or renew the key; then {again} goes on."
     says_more = _HINTS.get(view.outcome or "")
     told = says_more(view, again, now) if says_more else ""
     return told or outcome(view.outcome).status.format(again=again)
@@ -200,7 +201,8 @@ def _needs_input(view: LoopView, again: str, _now: float) -> str:
     then = again if view.supervised else "send the session any message"
     asked = next((task.id for task in view.tasks if task.state == ASKED), "" if view.tasks else "ID")
     first = f"`{answering(asked, view.name)}`" if asked else "all is answered"
-    first = "allow that in ~/.claude/settings.json" if view.detail.startswith(DENIED) else first
+    if view.detail.startswith(DENIED):
+        first = f"allow that in {client().registration.USER_SETTINGS}"
     return f"{first}, then {then}."
 
 

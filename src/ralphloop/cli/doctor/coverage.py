@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 
-from ralphloop.agents import registration
-from ralphloop.agents.plugins import MARKET
-from ralphloop.agents.registration import Registration
+from ralphloop.agents.registration import MARKET, Registration
+from ralphloop.agents.registry import client
 from ralphloop.cli.doctor.finding import FATAL, FINE, WARNING, Finding
 from ralphloop.loops import cap
 from ralphloop.loops.place import Place
-from ralphloop.loops.setup import EVENTS, Setup
+from ralphloop.loops.setup import Setup
 from ralphloop.tasklists.registry import LAYOUTS, traits
 
 
@@ -41,9 +40,8 @@ def _faults(setup: Setup) -> Iterator[Finding]:
 
 
 def _switched_off(setup: Setup) -> Iterator[Finding]:
-    off = registration.switched_off(setup.settings)
-    if off is not None:
-        told = f"`disableAllHooks` in {off.path} switches every hook off"
+    if setup.off is not None:
+        told = f"`disableAllHooks` in {setup.off.path} switches every hook off"
         yield Finding("hooks", FATAL, told, "Remove it")
 
 
@@ -75,9 +73,9 @@ def _missing(setup: Setup, layouts: list[str]) -> Finding:
     for plugin in setup.plugins:
         if plugin.is_ours and plugin.name in wanted and not plugin.root:
             told = f"{plugin.id} is switched on, but not installed"
-            return Finding("hooks", FATAL, told, f"Run `claude plugin install {plugin.id}`")
+            return Finding("hooks", FATAL, told, f"Run {_way('install', plugin.id)}")
     told = f"nothing registers the hook for {', '.join(layouts)}"
-    plugin_way = f"`claude plugin install {wanted[0]}@{MARKET}`"
+    plugin_way = _way("install", f"{wanted[0]}@{MARKET}")
     own = "`ralphloop run` brings its own; for your own sessions"
     return Finding("hooks", WARNING, told, f"{own} run `ralphloop install`, or {plugin_way}")
 
@@ -90,7 +88,7 @@ def _broken(setup: Setup) -> Iterator[Finding]:
             spare = all(any(one.serves(layout) for one in others) for layout in each.line.layouts)
             told = f"{where(each)} starts {each.guard}, which is gone"
             yield Finding("hooks", WARNING if spare else FATAL, told, _again(each))
-        lost = [event for event in EVENTS if event not in each.events]
+        lost = [event for event in client().program.EVENTS if event not in each.events]
         if lost:
             told = f"{where(each)} does not register the hook for {', '.join(lost)}"
             yield Finding("hooks", WARNING, told, _again(each))
@@ -100,13 +98,17 @@ def where(each: Registration) -> str:
     return f"{each.name} ({each.scope} settings)" if each.scope else f"the plugin {each.name}"
 
 
+def _way(verb: str, plugin: str) -> str:
+    return f"`{client().program.plugin_command(verb, plugin)}`"
+
+
 def _removal(each: Registration) -> str:
     if not each.scope:
-        return f"`claude plugin disable {each.name}`"
+        return _way("disable", each.name)
     return f"`ralphloop uninstall --scope {each.scope}`"
 
 
 def _again(each: Registration) -> str:
     if not each.scope:
-        return f"Run `claude plugin update {each.name}`"
+        return f"Run {_way('update', each.name)}"
     return f"Run `ralphloop install --scope {each.scope}` again"

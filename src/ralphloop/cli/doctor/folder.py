@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
 
+from ralphloop.agents.registry import client
 from ralphloop.cli.doctor.finding import FATAL, FINE, WARNING, Finding
 from ralphloop.errors import NoLocksError
 from ralphloop.loops import precheck
@@ -25,7 +26,8 @@ def examine(place: Place) -> Iterator[Finding]:
         yield Finding("project", FATAL, wrong, _begun(cure))
     for source in place.sources():
         if not precheck.writable(source).fine:
-            told = f"{own_file(source)} lies below .claude/, where Claude Code lets the agent edit nothing"
+            below, title = client().registration.FOLDER, client().program.TITLE
+            told = f"{own_file(source)} lies below {below}/, where {title} lets the agent edit nothing"
             fix = f"Let it claim with `ralphloop done ID`, or move the list to .ralph/loops/{source.name}/"
             yield Finding("list", WARNING, told, fix)
 

@@ -7,8 +7,7 @@ import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 
-from ralphloop.agents import claude
-from ralphloop.agents.registry import missing
+from ralphloop.agents import registry
 from ralphloop.cli.doctor.finding import FATAL, FINE, WARNING, Finding, Repair
 from ralphloop.errors import UserError
 from ralphloop.lab import process
@@ -22,34 +21,32 @@ from ralphloop.store.approvals import is_within_reach
 from ralphloop.store.shelf import Shelf
 
 TIME_LIMIT_S = 20.0
-# Before the first one the hook gets no reply to judge; the second one added what continues without a block.
-OLDEST, WANTED = (2, 1, 47), (2, 1, 163)
 OLDEST_PYTHON = (3, 9)
 PROBE = "import sys; print(sys.version_info[0], sys.version_info[1], sys.executable)"
 
 
 def client_path(env: Mapping[str, str]) -> str:
-    return shutil.which(claude.PROGRAM, path=env.get("PATH")) or ""
+    return shutil.which(registry.client().program.PROGRAM, path=env.get("PATH")) or ""
 
 
 def client(place: Place) -> Finding:
-    path = client_path(place.env)
+    path, agent = client_path(place.env), registry.client().program
     if not path:
-        told, cure = missing(claude)
+        told, cure = registry.missing(agent)
         return Finding("client", FATAL, told, cure[0].upper() + cure[1:])
     answer = ask([path, "--version"], place.env)
     found = re.search(r"(\d+)\.(\d+)\.(\d+)", answer.output)
     if found is None:
         told = f"{path} --version {_ended(answer)}"
-        return Finding("client", FATAL, told, "Install Claude Code again")
+        return Finding("client", FATAL, told, f"Install {agent.TITLE} again")
     version = tuple(int(part) for part in found.groups())
-    if version < OLDEST:
-        told = f"Claude Code {found[0]} ({path}) is too old for the hook"
-        return Finding("client", FATAL, told, "Run `claude update`")
-    if version < WANTED:
-        told = f"Claude Code {found[0]} ({path}) is old: the hook may lack what it needs"
-        return Finding("client", WARNING, told, "Run `claude update`")
-    return Finding("client", FINE, f"Claude Code {found[0]} ({path})")
+    told = f"{agent.TITLE} {found[0]} ({path})"
+    if version < agent.OLDEST:
+        return Finding("client", FATAL, f"{told} is too old for the hook", f"Run `{agent.UPDATE}`")
+    if version < agent.WANTED:
+        told = f"{told} is old: the hook may lack what it needs"
+        return Finding("client", WARNING, told, f"Run `{agent.UPDATE}`")
+    return Finding("client", FINE, told)
 
 
 def trust(place: Place) -> Iterator[Finding]:
@@ -125,7 +122,8 @@ def _ended(answer: Ended) -> str:
 
 def ask(words: Sequence[str], env: Mapping[str, str]) -> Ended:
     """Run a program that should answer at once, without the variables of a client around us."""
-    kept = {name: value for name, value in env.items() if not name.startswith(("CLAUDE", "ANTHROPIC"))}
+    theirs = registry.client().variables.OWN
+    kept = {name: value for name, value in env.items() if not name.startswith(theirs)}
     try:
         return process.run(words, kept, timeout_s=TIME_LIMIT_S)
     except OSError as error:

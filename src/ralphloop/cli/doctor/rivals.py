@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from ralphloop.agents import registration
-from ralphloop.agents.plugins import MARKET, Plugin
-from ralphloop.agents.registration import Settings
-from ralphloop.agents.rules import is_blocking, switched_off
-from ralphloop.agents.settings import without_plugin
+from ralphloop.agents.registration import MARKET, Plugin, Settings
+from ralphloop.agents.registry import client
 from ralphloop.cli import scope
 from ralphloop.cli.doctor.finding import WARNING, Finding, Repair
 from ralphloop.domain.prompt import cut
@@ -19,11 +17,16 @@ from ralphloop.loops.place import Place
 from ralphloop.loops.setup import Setup
 from ralphloop.store import files
 from ralphloop.store.installs import SettingsFile
+from ralphloop.tasklists import frontmatter
 from ralphloop.tasklists.registry import LAYOUTS, traits
 
 LOOPS = ("ralph-wiggum", "ralph-loop")
 RULES = "hookify"
 BACKUP = ".ralphloop-doctor-backup"
+# of such a rule: the switch, and where its settings begin
+KEY, OFF = "enabled", "false"
+HEAD = re.compile(r"\ufeff?---[ \t]*(\r?\n)")
+ENABLED = re.compile(r"^(enabled[ \t]*:)([ \t]*)[^\s#]*", re.MULTILINE)
 
 
 def examine(place: Place, setup: Setup) -> Iterator[Finding]:
@@ -45,7 +48,8 @@ def _file(place: Place, said: Settings) -> SettingsFile:
 def _removable(place: Place, plugin: Plugin, *, told: str) -> Iterator[Finding]:
     """One finding for each file that switches the plugin on."""
     for said in plugin.settings:
-        fix = f"Run `ralphloop doctor --fix`, or `claude plugin disable {plugin.id} --scope {said.scope}`"
+        way = f"{client().program.plugin_command('disable', plugin.id)} --scope {said.scope}"
+        fix = f"Run `ralphloop doctor --fix`, or `{way}`"
         ask = f"Remove {plugin.id} from {said.path}"
         repair = Repair(ask, partial(_remove_plugin, _file(place, said), plugin.id))
         yield Finding("rivals", WARNING, f"{plugin.id} ({said.scope} settings) {told}", fix, repair)
@@ -61,7 +65,7 @@ def _doubles(place: Place, setup: Setup, *, layout: str) -> Iterator[Finding]:
             continue
         if ours:
             yield from _removable(place, plugin, told=f"and {ours[0].id} would drive the same specs")
-        elif any(registration.entries(plugin.hooks, "Stop")):
+        elif plugin.has_stop_hook:
             beside = [f", and {each.scope} settings register ours" for each in setup.serving(layout)]
             told = f"{plugin.id} has a Stop hook of its own for {layout} specs{''.join(beside[:1])}"
             yield Finding("rivals", WARNING, told, f"Keep one, or use {name}@{MARKET} instead")
@@ -70,7 +74,7 @@ def _doubles(place: Place, setup: Setup, *, layout: str) -> Iterator[Finding]:
 def _rules(place: Place) -> Iterator[Finding]:
     """Rules of hookify that block a stop."""
     for folder in dict.fromkeys((place.project, os.path.realpath(place.cwd))):
-        below = os.path.join(folder, ".claude")
+        below = os.path.join(folder, client().registration.FOLDER)
         for name in files.names(below):
             if not name.startswith(RULES + ".") or not name.endswith(".local.md"):
                 continue
@@ -83,20 +87,38 @@ def _rules(place: Place) -> Iterator[Finding]:
                 yield Finding("rivals", WARNING, told, fix, repair)
 
 
+def is_blocking(text: str) -> bool:
+    said = frontmatter.parse(text)
+    blocks = said.get("action") == ["block"] and said.get("event") in (["stop"], ["all"])
+    return blocks and not frontmatter.is_off(said, KEY)
+
+
+def switched_off(text: str) -> str | None:
+    """The rule with `enabled: false`, every other byte as it was; None for a text where that has no place."""
+    head = HEAD.match(text)
+    if head is None or not is_blocking(text):
+        return None
+    end = re.compile(r"^(---|\.\.\.)[ \t]*\r?$", re.MULTILINE).search(text, head.end())
+    stop = end.start() if end else len(text)
+    settings, found = ENABLED.subn(lambda row: f"{row[1]}{row[2] or ' '}{OFF}", text[head.end() : stop])
+    if not found:
+        settings = f"{KEY}: {OFF}{head[1]}{settings}"
+    after = text[: head.end()] + settings + text[stop:]
+    return None if is_blocking(after) else after
+
+
 def _other_hooks(setup: Setup) -> Iterator[Finding]:
     """Hooks that nobody here knows: they may do no more than ring a bell, so they are only named."""
     for said in setup.settings:
-        for entry in registration.entries(said.data, "Stop"):
-            if registration.ours(entry) is None:
-                command = cut(registration.command_of(entry), 70)
-                told = f"{said.scope} settings run another Stop hook: `{command}`"
-                fix = f"If it blocks stops, remove it from {said.path}"
-                yield Finding("rivals", WARNING, told, fix)
+        for command in client().registration.other_hooks(said.data):
+            told = f"{said.scope} settings run another Stop hook: `{cut(command, 70)}`"
+            fix = f"If it blocks stops, remove it from {said.path}"
+            yield Finding("rivals", WARNING, told, fix)
 
 
 def _remove_plugin(file: SettingsFile, name: str) -> str:
     """Take the plugin's entry out of the file, and no other byte; the file as it was stays beside it."""
-    return f"removed {name} from {_amend(file, partial(without_plugin, name=name))}"
+    return f"removed {name} from {_amend(file, partial(client().settings.without_plugin, name=name))}"
 
 
 def _switch_off(file: SettingsFile) -> str:

@@ -10,15 +10,14 @@ from collections.abc import Callable, Iterable, Mapping
 from itertools import count
 from typing import NamedTuple
 
-from ralphloop.agents import activity, models
 from ralphloop.agents.activity import ERROR, FAILED, LOOP, Activity
-from ralphloop.agents.transcript_place import transcript_of
-from ralphloop.agents.usage import Context, Meter, context_of
+from ralphloop.agents.registry import client
+from ralphloop.agents.usage import Context
 from ralphloop.domain.model import ASKED, CLAIMED, GIVEN, OPEN, LoopState
 from ralphloop.domain.plain import plain
 from ralphloop.engine import under_way
 from ralphloop.engine.account import transcripts_of
-from ralphloop.engine.transcript import masked
+from ralphloop.engine.api_error import masked
 from ralphloop.engine.under_way import text, texts
 from ralphloop.store import files, shelf, supervisor
 from ralphloop.store.files import older
@@ -72,7 +71,7 @@ class Tally:
 
     def __init__(self) -> None:
         self.total = Share()
-        self._meter = Meter(exact=True)
+        self._meter = client().usage.Meter(exact=True)
 
     @property
     def known(self) -> bool:
@@ -81,11 +80,11 @@ class Tally:
 
     def read(self, paths: Iterable[str], *, since: str, counts: Callable[[str], bool]) -> bool:
         """Count what is new; `counts` says of a time stamp whether the loop was under way then."""
-        before = self.total.tokens
+        before, cost_usd = self.total.tokens, client().usage.cost_usd
         for path in paths:
             for charge in self._meter.read(path, since=since):
                 if counts(charge.at):
-                    self.total.add(charge, models.cost_usd(charge))
+                    self.total.add(charge, cost_usd(charge))
         return self.total.tokens != before
 
 
@@ -237,11 +236,12 @@ class Feed:
             return []
         lines = self._transcript.lines()
         self._has_grown = self._has_grown or bool(lines)
-        return [_without_secrets(shown) for raw in lines for shown in activity.of_line(raw)]
+        of_line = client().activity.of_line
+        return [_without_secrets(shown) for raw in lines for shown in of_line(raw)]
 
     def _transcript_of(self, session: str) -> str:
         known, root = self._state.transcripts, self._loop.record.root
-        return transcript_of(session, root=root, known=known, env=self._env)
+        return client().usage.transcript_of(session, root=root, known=known, env=self._env)
 
     def _count(self, now: float) -> bool:
         """Tokens, dollars and the context; subagents write into files of their own, so time counts too."""
@@ -256,7 +256,7 @@ class Feed:
             )
         if current and self._has_grown and self._is_due("context", CONTEXT_S):
             self._has_grown = False
-            before, self._context = self._context, context_of(current[0])
+            before, self._context = self._context, client().usage.context_of(current[0])
             changed = changed or before != self._context
         return changed
 

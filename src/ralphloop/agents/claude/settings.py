@@ -4,83 +4,30 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
-from ralphloop.agents import registration, settings_hooks
-from ralphloop.agents.settings_hooks import ADDED, SAME, UPDATED
+from ralphloop.agents.claude import program, registration
+from ralphloop.agents.registration import (
+    ADDED,
+    CAP,
+    SAME,
+    STATUSLINE,
+    THEIRS,
+    UPDATED,
+    Installed,
+    Ours,
+    Removed,
+    Wanted,
+)
 from ralphloop.agents.settings_text import NEW, SPACE, Draft, Path
 from ralphloop.domain import jsontext
-
-CAP_NAME = "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP"
-# Above every row of replies without a tool call that we allow, and still an end for a hook that never stops.
-CAP = "100"
+from ralphloop.domain.model import CAP_VARIABLE
 
 RULE = re.compile(r"ralphloop['\"]? (done|ask):\*")
 
-AT_CAP: Path = ("env", CAP_NAME)
+AT_CAP: Path = ("env", CAP_VARIABLE)
 AT_RULES: Path = ("permissions", "allow")
 AT_STATUSLINE: Path = ("statusLine",)
-
-THEIRS = "left alone"
-
-
-@dataclass(frozen=True)
-class Wanted:
-    """What the settings should hold. The cap is `raised` unless the person set it elsewhere; the status line
-    is `shown` if it is asked for, and kept up to date where it is."""
-
-    hook: str
-    rules: tuple[str, ...] = ()
-    statusline: str = ""
-    raised: bool = True
-    shown: bool = False
-
-
-@dataclass
-class Ours:
-    """What of a settings file is ours: just this goes again, and the containers are left as they were."""
-
-    traces: dict[Path, str | None] = field(default_factory=dict)
-    rules: list[str] = field(default_factory=list)
-    cap: bool = False
-    statusline: bool = False
-
-    def to_json(self) -> dict[str, Any]:
-        traces = [[list(path), blank] for path, blank in self.traces.items()]
-        return {"traces": traces, "rules": self.rules, "cap": self.cap, "statusline": self.statusline}
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Ours:
-        """ValueError for what is no record."""
-        try:
-            traces = {tuple(path): blank for path, blank in data["traces"]}
-            return cls(
-                traces, [str(rule) for rule in data["rules"]], data["cap"] is True, data["statusline"] is True
-            )
-        except (KeyError, TypeError) as error:
-            raise ValueError("not a record of an installation") from error
-
-
-@dataclass(frozen=True)
-class Installed:
-    """The new text, what of it is ours, and what was done about each part."""
-
-    text: str
-    ours: Ours
-    hooks: str
-    rules: str
-    cap: str
-    statusline: str
-
-
-@dataclass(frozen=True)
-class Removed:
-    """What went, what looks like ours but is not known to be, and the text without our part."""
-
-    gone: list[str]
-    left: list[str]
-    text: str
 
 
 def is_blank(text: str | None) -> bool:
@@ -109,6 +56,18 @@ def without_plugin(text: str, *, name: str) -> str | None:
     return jsontext.remove_member(text, name, at=listed.start)
 
 
+def fault(text: str) -> str:
+    """What keeps us from working on these settings, as the rest of a sentence; empty if nothing does."""
+    (found,) = registration.load([("", "")], lambda _: text)
+    wrong = "" if found.fault else misshapen(found.data)
+    return f"cannot be used: {wrong}" if wrong else found.fault
+
+
+def rule(command: str) -> str:
+    """What allows this command, whatever follows it."""
+    return f"Bash({command}:*)"
+
+
 def misshapen(data: Mapping[str, Any]) -> str:
     """What stands in these settings where something else must; empty if all is well."""
     for path, kind, name in _shapes(data):
@@ -133,7 +92,7 @@ def install(text: str, wanted: Wanted, ours: Ours | None = None) -> Installed:
     draft = Draft(NEW if is_blank(text) else text)
     known = _still_there(draft, ours or Ours())
     draft.traces = known.traces
-    hooks = settings_hooks.register(draft, wanted.hook)
+    hooks = _register(draft, wanted.hook)
     rules = _allow(draft, wanted.rules, known)
     cap = _raise_cap(draft, wanted, known)
     statusline = _show(draft, wanted, known)
@@ -145,20 +104,70 @@ def uninstall(text: str, ours: Ours | None) -> Removed:
     draft = Draft(text)
     if ours is None:
         draft.traces = _unrecorded(draft)
-        return Removed(["the hooks"] if settings_hooks.remove(draft) else [], _like_ours(draft), draft.text)
+        return Removed(["the hooks"] if _remove_all(draft) else [], _like_ours(draft), draft.text)
     known = _still_there(draft, ours)
     draft.traces = known.traces
-    gone = ["the hooks"] if settings_hooks.remove(draft) else []
+    gone = ["the hooks"] if _remove_all(draft) else []
     for rule in known.rules:
         _drop_rule(draft, rule)
         gone.append(f"the rule {rule}")
     if known.cap:
         draft.remove(AT_CAP)
-        gone.append(CAP_NAME)
+        gone.append(CAP_VARIABLE)
     if known.statusline:
         draft.remove(AT_STATUSLINE)
         gone.append("the status line")
     return Removed(gone, [], draft.text)
+
+
+def _register(draft: Draft, command: str) -> str:
+    """One entry of ours for each event; an old one is brought up to date in its place."""
+    wanted = program.hook_settings(command)["hooks"]
+    before = draft.text
+    known = [event for event in wanted if any(_entries(draft, event))]
+    for event, (group,) in wanted.items():
+        if event in known:
+            _renew(draft, list(_entries(draft, event)), group["hooks"][0])
+        else:
+            draft.append(("hooks", event), group)
+    for event in draft.value(("hooks",)):
+        if event not in wanted:
+            _remove(draft, list(_entries(draft, event)))
+    if draft.text == before:
+        return SAME
+    return UPDATED if known else ADDED
+
+
+def _remove_all(draft: Draft) -> bool:
+    """Take out every entry of ours; whether there was one."""
+    before = draft.text
+    for event in draft.value(("hooks",)) or {}:
+        _remove(draft, list(_entries(draft, event)))
+    return draft.text != before
+
+
+def _entries(draft: Draft, event: str) -> Iterator[Path]:
+    found = registration.placed(draft.value(()), event)
+    return (place for place, entry in found if registration.ours(entry))
+
+
+def _renew(draft: Draft, paths: list[Path], entry: Mapping[str, Any]) -> None:
+    """Leave only the first of these, with our command; one that has it stays, however it was tuned. What is
+    shown for it is added where nothing is said."""
+    first, *more = paths
+    _remove(draft, more)
+    known = draft.value(first)
+    is_same = known["command"] == entry["command"]
+    for key, value in entry.items():
+        if key not in known if key == "statusMessage" else not is_same:
+            draft.put((*first, key), value)
+
+
+def _remove(draft: Draft, paths: list[Path]) -> None:
+    """The last first, so that the places of the others hold; a group goes with its last hook."""
+    for path in reversed(paths):
+        alone = len(draft.value(path[:-1])) == 1
+        draft.remove(path[:3] if alone else path)
 
 
 def _still_there(draft: Draft, ours: Ours) -> Ours:
@@ -181,7 +190,7 @@ def _like_ours(draft: Draft) -> list[str]:
     """What install may have written, or the person."""
     rules = [rule for rule in draft.value(AT_RULES) or [] if isinstance(rule, str) and RULE.search(rule)]
     found = [f"the rule {rule}" for rule in rules]
-    found += [CAP_NAME] if draft.value(AT_CAP) == CAP else []
+    found += [CAP_VARIABLE] if draft.value(AT_CAP) == CAP else []
     return found + (["the status line"] if _is_our_statusline(draft.value(AT_STATUSLINE)) else [])
 
 
@@ -240,4 +249,4 @@ def _show(draft: Draft, wanted: Wanted, known: Ours) -> str:
 
 def _is_our_statusline(value: Any) -> bool:
     line = registration.parse(str(value.get("command", ""))) if isinstance(value, dict) else None
-    return line is not None and line.name == registration.STATUSLINE
+    return line is not None and line.name == STATUSLINE

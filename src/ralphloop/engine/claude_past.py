@@ -1,4 +1,4 @@
-"""How a session began, and what it wrote, as its transcript and its subagents' show."""
+"""How a session of Claude Code began, and what it wrote, by its transcript and its subagents' (2.1.325)."""
 
 from __future__ import annotations
 
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from typing import Any, Iterator, Optional
 
 HEAD_MAX = 4 * 1024 * 1024
-
-
 PATIENCE_S, STEP_S = 1.0, 0.05  # for a transcript that is still being written
 
 
@@ -78,7 +76,7 @@ def await_reply(path: str, reply: Optional[str]) -> None:
 
 def was_scheduled(path: str, text: str) -> bool:
     """Whether the agent scheduled a prompt with this text: when it comes due, it reaches the hook like one
-    that was typed (Claude Code 2.1.325, CronCreate and ScheduleWakeup)."""
+    that was typed (2.1.325, CronCreate and ScheduleWakeup)."""
     for _, given in tool_calls(path, text):
         if any(text in str(given.get(key, "")) for key in ("prompt", "message")):
             return True

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-
-from ralphloop.agents import rules
+from ralphloop.cli.health import rivals
 
 BLOCKS = "event: stop\naction: block\n"
 
@@ -27,13 +26,13 @@ BLOCKS = "event: stop\naction: block\n"
     ids=["no setting", "a comment", "quoted", "empty", "CRLF"],
 )
 def test_a_rule_is_switched_off_and_every_other_byte_stays(before: str, after: str) -> None:
-    assert rules.is_blocking(before)
-    assert rules.switched_off(before) == after
-    assert not rules.is_blocking(after)
+    assert rivals.is_blocking(before)
+    assert rivals.switched_off(before) == after
+    assert not rivals.is_blocking(after)
 
 
 @pytest.mark.parametrize(
     "text", ["", "no rule", f"---\nenabled: false\n{BLOCKS}---\n", "---\nevent: bash\n---\n"]
 )
 def test_what_blocks_no_stop_is_not_changed(text: str) -> None:
-    assert rules.switched_off(text) is None
+    assert rivals.switched_off(text) is None

@@ -1,9 +1,16 @@
-"""What a client's transcript tells of the turn since the last stop."""
+"""Claude Code as the hook meets it: whether a payload is its own, and what its transcripts tell (2.1.325)."""
 
 from __future__ import annotations
 
-from ralphloop import system as os
-from ralphloop.domain.model import CAPPED, FAILED, INTERRUPTED, RATE_LIMITED, Turn, is_older
+from ralphloop.domain.model import (
+    CAPPED,
+    FAILED,
+    INTERRUPTED,
+    RATE_LIMITED,
+    SESSION_VARIABLE,
+    Turn,
+    is_older,
+)
 from ralphloop.engine.entries import (
     FIRST_TAIL,
     TAIL_MAX,
@@ -14,10 +21,30 @@ from ralphloop.engine.entries import (
     new_bytes,
     text_of,
 )
+from ralphloop.store import files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, Mapping, Optional
+
+    from ralphloop.engine.claude_past import await_reply as await_reply
+    from ralphloop.engine.claude_past import opening as opening
+    from ralphloop.engine.claude_past import tool_calls as tool_calls
+    from ralphloop.engine.claude_past import was_scheduled as was_scheduled
+else:
+
+    def __getattr__(name):
+        """What few stops ask for is a module of its own."""
+        from ralphloop.engine import claude_past
+
+        return getattr(claude_past, name)
+
+
+# Clients that read Claude Code's settings and are not Claude Code (facts on other agents).
+FOREIGN = (
+    "COPILOT_CLI", "QWEN_PROJECT_DIR", "QWEN_CODE_SESSION_ID", "GEMINI_SESSION_ID", "GEMINI_PROJECT_DIR",
+    "DROID_PROJECT_DIR", "FACTORY_PROJECT_DIR",
+)  # fmt: skip
 
 INTERRUPT = b"[Request interrupted by user"
 CAP = b"blocked the turn from ending"
@@ -26,6 +53,26 @@ TOOL = b'"tool_use"'
 QUEUE = b'"queue-operation"'
 FAILED_TOOL = (b'"is_error":true', b'"is_error": true')
 DETAIL_MAX = 300
+
+
+def normal(payload: dict[str, Any], env: Mapping[str, str]) -> Optional[dict[str, Any]]:
+    """What a hook is sent, in the names that it reads, which are this client's own; None for what another
+    client sent. One that Claude Code started inherits its variables."""
+    session = _text(payload, "session_id")
+    if payload.get("session_id") not in (None, "") and not (session and files.file_name(session)):
+        return None  # a loop can be kept under no such id
+    if session and session == env.get(SESSION_VARIABLE):
+        return payload
+    if "turn_id" in payload or any(name in env for name in FOREIGN):
+        return None
+    # Codex names no turn where a session begins or ends; its transcripts it always calls so (0.166.0).
+    is_codex = _text(payload, "transcript_path").rpartition("/")[2].startswith("rollout-")
+    return None if is_codex else payload
+
+
+def _text(payload: dict[str, Any], key: str) -> str:
+    value = payload.get(key)
+    return value if isinstance(value, str) and "\0" not in value else ""
 
 
 def read_turn(
@@ -96,23 +143,20 @@ def _note_break(turn: Turn, data: bytes, since: str) -> None:
         outcome, said = _break(entry)
         if outcome:
             turn.broken_off = outcome
-            turn.detail = masked(said)[:DETAIL_MAX] if said else ""
-            if outcome == FAILED:
-                from ralphloop.domain.outage import reason
-
-                turn.detail = reason(turn.detail)
-            if outcome == RATE_LIMITED:
-                from ralphloop.engine.reset import instant
-
-                turn.resume_at = instant(said[:DETAIL_MAX])
+            if said:
+                _note_words(turn, said)
             return
 
 
-def masked(said: str) -> str:
-    """What somebody else said, as it may be kept and shown: without secrets."""
-    from ralphloop.proof import mask
+def _note_words(turn: Turn, said: str) -> None:
+    from ralphloop.domain.outage import reason
+    from ralphloop.engine.api_error import instant, masked
 
-    return mask.mask(said, mask.spellings(mask.secrets(os.environ)))
+    turn.detail = masked(said)[:DETAIL_MAX]
+    if turn.broken_off == FAILED:
+        turn.detail = reason(turn.detail)
+    if turn.broken_off == RATE_LIMITED:
+        turn.resume_at = instant(said[:DETAIL_MAX])
 
 
 def _break(entry: dict[str, Any]) -> tuple[str, str]:
@@ -124,18 +168,8 @@ def _break(entry: dict[str, Any]) -> tuple[str, str]:
         return CAPPED, content
     message = entry.get("message")
     if kind == "assistant" and isinstance(message, dict) and message.get("model") == "<synthetic>":
+        from ralphloop.engine.api_error import outcome
+
         said = text_of(entry)
-        return api_error(said, marked=entry.get("isApiErrorMessage") is True), said
+        return outcome(said, marked=entry.get("isApiErrorMessage") is True), said
     return "", ""
-
-
-def api_error(said: str, *, marked: bool = False) -> str:
-    """The outcome of an error that the client reports in words; empty if it is none."""
-    low = said.lower()
-    if not marked and not low.startswith("api error"):
-        return ""
-    words = "".join([ch if ch.isalnum() else " " for ch in low[:2000]]).split()
-    limited = "429" in words or "529" in words or "overloaded" in words
-    if "limit" in low and "400" not in words:  # 400 speaks of the context's limit
-        limited = True
-    return RATE_LIMITED if limited else FAILED
