@@ -19,8 +19,7 @@ ELSEWHERE = {
     "engine/denial.py": "hot: the words with which it denies a tool call",
     "engine/find.py": "hot: the row that makes it the client of a call that names none",
     "tasklists/features.py": "the documented place of a list lies below .claude/",
-    "tasklists/speckit.py": "the documented settings of the plugin lie below .claude/",
-    "tasklists/specum.py": "the documented settings of the plugin lie below .claude/",
+    "tasklists/spec_state.py": "the documented settings of the plugins lie below .claude/",
 }
 
 

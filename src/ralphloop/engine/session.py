@@ -5,14 +5,7 @@ from __future__ import annotations
 import time
 
 from ralphloop.domain import prompt
-from ralphloop.domain.model import (
-    CAPPED,
-    ENDED,
-    EXECUTION,
-    FAILED,
-    INTERRUPTED,
-    RATE_LIMITED,
-)
+from ralphloop.domain.model import CAPPED, ENDED, EXECUTION, FAILED, INTERRUPTED, RATE_LIMITED
 from ralphloop.engine import claim, find
 from ralphloop.engine.announce import announce
 from ralphloop.engine.api_error import instant

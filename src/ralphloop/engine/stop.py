@@ -6,16 +6,7 @@ import time
 
 from ralphloop import errors
 from ralphloop.domain.decide import decide
-from ralphloop.domain.model import (
-    ARMED,
-    COMPLETE,
-    ENDED,
-    EXECUTION,
-    RUNNING,
-    SET_BACK,
-    STALLED,
-    status_word,
-)
+from ralphloop.domain.model import ARMED, COMPLETE, ENDED, EXECUTION, RUNNING, SET_BACK, STALLED, status_word
 from ralphloop.domain.situation import Decision, Situation
 from ralphloop.engine import find
 from ralphloop.engine.words import client_cap, command, words_for

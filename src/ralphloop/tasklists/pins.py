@@ -33,25 +33,6 @@ class Restored:
         self.added = added or []
 
 
-class Held:
-    """What it takes to keep the added tasks of a list within its limits."""
-
-    __slots__ = ("excess", "modified", "texts")
-
-    def __init__(
-        self,
-        texts: Optional[dict[str, str]] = None,
-        *,
-        excess: Optional[list[str]] = None,
-        modified: Optional[list[str]] = None,
-    ) -> None:
-        # only the roles that change
-        self.texts = texts or {}
-        # what was taken out and why; the tasks that were split since
-        self.excess = excess or []
-        self.modified = modified or []
-
-
 def keys(tasks: list[Task]) -> list[tuple[str, str]]:
     """Id and name of each task: one that has no id may be called like another's id."""
     return [(task.id, name) for task, name in zip(tasks, names(tasks))]

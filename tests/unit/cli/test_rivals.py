@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from ralphloop.cli.health import rivals
+
+from ralphloop.cli.doctor import rivals
 
 BLOCKS = "event: stop\naction: block\n"
 
