@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from ralphloop.config import KEYS, TARGETS, value
+from ralphloop.config import KEYS, TARGETS, keys
 from ralphloop.config.keys import OCCASIONS, Key
 from ralphloop.domain.model import COMPLETE
 from ralphloop.domain.table import LIMITS, OUTCOMES, Limit
@@ -69,7 +69,7 @@ def _written(known: Key) -> str:
     """The default as a file of settings has it."""
     if known.default is None:
         return "not set"
-    if known.read in (value.time_s, value.margin_s):
+    if known.read in (keys.time_s, keys.margin_s):
         seconds: float = known.default
         return f'`"{seconds / 60:g}m"`' if seconds >= 60 else f'`"{seconds:g}s"`'
     return f"`{json.dumps(known.default)}`"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ralphloop import config
-from ralphloop.config import source, value
+from ralphloop.config import keys, source
 from ralphloop.domain.model import UNLIMITED
 from ralphloop.engine import announce
 from ralphloop.errors import ConfigError
@@ -286,9 +286,9 @@ def test_a_webhook_without_an_address_is_warned_of(place: Place) -> None:
 
 
 def test_an_option_of_no_limit_stays_one_of_the_command_line() -> None:
-    assert value.turns("0") == UNLIMITED
+    assert keys.turns("0") == UNLIMITED
     with pytest.raises(ValueError, match="above zero"):
-        value.count("00000000019999999999")
+        keys.count("00000000019999999999")
 
 
 def test_the_document_has_every_key_with_its_default_and_help() -> None:

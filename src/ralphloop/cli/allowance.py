@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable
 from typing import TypeVar
 
-from ralphloop.config import PERMISSION_MODES, value
+from ralphloop.config import PERMISSION_MODES, keys
 from ralphloop.loops.allowance import SETTABLE
 
 T = TypeVar("T")
@@ -29,18 +29,18 @@ def _or_off(read: Callable[[str], float]) -> Callable[[str], float]:
     return _option(lambda text: 0 if text.strip().lower() == "off" else read(text))
 
 
-count = _option(value.count)
-seconds = _option(value.seconds)
-batch = _option(value.batch)
-percent = _option(value.percent)
-working_mode = _option(value.working_mode)
-ANY_MODE = (*PERMISSION_MODES, value.PLAN)  # where a person sits before the client
+count = _option(keys.count)
+seconds = _option(keys.seconds)
+batch = _option(keys.batch)
+percent = _option(keys.percent)
+working_mode = _option(keys.working_mode)
+ANY_MODE = (*PERMISSION_MODES, keys.PLAN)  # where a person sits before the client
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("limits")
     for name, row in SETTABLE.items():
-        read, told = value.AMOUNTS[row.kind][0], f"{row.told} (default: {row.usual})"
+        read, told = keys.AMOUNTS[row.kind][0], f"{row.told} (default: {row.usual})"
         kind = _option(read) if row.default else _or_off(read)
         group.add_argument(row.option, dest=name, metavar=row.sample, type=kind, help=told)
     group.add_argument(

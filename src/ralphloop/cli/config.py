@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from ralphloop import config
 from ralphloop.cli.output import complain, say_json, tell
-from ralphloop.config import value as values
+from ralphloop.config import keys as values
 from ralphloop.loops.place import here
 
 NOT_SET = "-"

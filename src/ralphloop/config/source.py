@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ralphloop import errors
-from ralphloop.config.keys import AGENTS, KEYS, TARGETS
-from ralphloop.config.value import token, url
+from ralphloop.config.keys import AGENTS, KEYS, TARGETS, token, url
 from ralphloop.spelling import meant
 from ralphloop.store import files
 

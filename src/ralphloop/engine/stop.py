@@ -384,6 +384,6 @@ def _follow_up(now: Stop, decision: Decision) -> None:
 
         announce(loop, decision.loop, call.env, before=now.before)
     if decision.writes and loop.writes and loop.record.supervision and loop.record.supervision.branch:
-        from ralphloop.engine import commits
+        from ralphloop.engine import checks
 
-        commits.make(loop, now.event, decision=decision, env=call.env)
+        checks.make(loop, now.event, decision=decision, env=call.env)

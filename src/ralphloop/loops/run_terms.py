@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from ralphloop.agents.registry import client, missing
 from ralphloop.config import AGENTS, PERMISSION_MODES, Config
-from ralphloop.config.value import permission_mode
+from ralphloop.config.keys import permission_mode
 from ralphloop.domain import jsontext
 from ralphloop.errors import UserError
 from ralphloop.loops import run_branch

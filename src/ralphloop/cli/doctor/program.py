@@ -1,24 +1,27 @@
-"""`doctor` on the programs that a loop needs: the client, and the Python that the hook starts with."""
+"""The programs that a loop needs, and whether the project and its state can be written and locked."""
 
 from __future__ import annotations
 
 import os
 import re
 import shutil
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 
 from ralphloop.agents import registry
 from ralphloop.cli.doctor.finding import FATAL, FINE, WARNING, Finding, Repair
-from ralphloop.errors import UserError
+from ralphloop.errors import NoLocksError, UserError
 from ralphloop.lab import process
 from ralphloop.lab.process import Ended
-from ralphloop.loops import interpreter
+from ralphloop.loops import interpreter, precheck
 from ralphloop.loops.place import Place
 from ralphloop.loops.run_terms import must_be_trusted
 from ralphloop.loops.service import faults
-from ralphloop.store import files, shelf
+from ralphloop.store import approvals, disk, files, lock, shelf, tasks
 from ralphloop.store.approvals import is_within_reach
 from ralphloop.store.shelf import Shelf
+from ralphloop.tasklists.registry import own_file
 
 TIME_LIMIT_S = 20.0
 OLDEST_PYTHON = (3, 9)
@@ -128,3 +131,71 @@ def ask(words: Sequence[str], env: Mapping[str, str]) -> Ended:
         return process.run(words, kept, timeout_s=TIME_LIMIT_S)
     except OSError as error:
         return Ended(None, str(error))
+
+
+BLOCK = 4096
+
+
+def folders(place: Place) -> Iterator[Finding]:
+    yield _state_folder(place)
+    wrong, cure = _trouble(place.project)
+    if wrong:
+        yield Finding("project", FATAL, wrong, _begun(cure))
+    for source in place.sources():
+        if not precheck.writable(source).fine:
+            below, title = registry.client().registration.FOLDER, registry.client().program.TITLE
+            told = f"{own_file(source)} lies below {below}/, where {title} lets the agent edit nothing"
+            fix = f"Let it claim with `ralphloop done ID`, or move the list to .ralph/loops/{source.name}/"
+            yield Finding("list", WARNING, told, fix)
+
+
+def _state_folder(place: Place) -> Finding:
+    folder = shelf.home(place.env)
+    nearest = folder
+    while not os.path.lexists(nearest) and nearest != os.path.dirname(nearest):
+        nearest = os.path.dirname(nearest)
+    if not os.path.isdir(nearest) or not os.access(nearest, os.W_OK | os.X_OK):
+        told = f"the state directory {folder} cannot be written ({nearest} is in the way)"
+        return Finding("state", FATAL, told, "Make it writable, or set XDG_STATE_HOME to another place")
+    wrong, cure = _trouble(nearest)
+    if wrong:
+        return Finding("state", FATAL, f"the state directory {folder} cannot be used: {wrong}", _begun(cure))
+    wrong, cure = approvals.void(Shelf(place.project, place.env))
+    if wrong:
+        return Finding("state", FATAL if _has_checks(place) else WARNING, wrong, _begun(cure))
+    return Finding("state", FINE, f"the state directory {folder} can be written")
+
+
+def _has_checks(place: Place) -> bool:
+    """Whether a list here has checks, of which none could run."""
+    for source in place.sources():
+        with suppress(ValueError, OSError):
+            if any(task.verify for task in tasks.parse_source(source).tasks):
+                return True
+    return False
+
+
+def _begun(cure: str) -> str:
+    """As the sentence that it is here."""
+    return cure[:1].upper() + cure[1:]
+
+
+def _trouble(folder: str) -> tuple[str, str]:
+    """What keeps a loop from writing here or from locking what it wrote, tried with a file without a name,
+    and the cure."""
+    try:
+        with tempfile.TemporaryFile(dir=folder) as file:
+            file.write(bytes(BLOCK))
+            file.flush()
+            _lock(file.fileno(), folder)
+    except OSError as error:
+        error.filename = error.filename if isinstance(error, NoLocksError) else os.path.join(folder, "")
+        return disk.told(error)
+    return "", ""
+
+
+def _lock(handle: int, folder: str) -> None:
+    try:
+        lock.try_lock(handle)
+    except OSError as error:
+        raise NoLocksError(error.errno, error.strerror, folder) from None

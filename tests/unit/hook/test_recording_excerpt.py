@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ralphloop.engine import claude
-from ralphloop.hook import excerpt
+from ralphloop.hook import recording
 from ralphloop.tasklists.source import Source
 
 
@@ -32,7 +32,7 @@ def listed(tmp_path: Path) -> Source:
 def kept(tmp_path: Path, listed: Source, *lines: str) -> list[dict[str, Any]]:
     path = tmp_path / "t.jsonl"
     path.write_text("".join(lines))
-    return [json.loads(each) for each in excerpt.ownership(str(path), [listed], claude).splitlines()]
+    return [json.loads(each) for each in recording.ownership(str(path), [listed], claude).splitlines()]
 
 
 @pytest.mark.parametrize(
@@ -41,30 +41,30 @@ def kept(tmp_path: Path, listed: Source, *lines: str) -> list[dict[str, Any]]:
 def test_the_tail_is_cut_where_the_loop_had_read_to(tmp_path: Path, seen: int, before: str, new: str) -> None:
     path = tmp_path / "t.jsonl"
     path.write_text("a\nb\n")
-    found = excerpt.tail(str(path), seen=seen)
+    found = recording.tail(str(path), seen=seen)
     assert (found.before, found.new, found.skipped) == (before, new, 0)
 
 
 def test_a_long_transcript_is_kept_from_the_start_of_a_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(excerpt, "MOST", 10)
+    monkeypatch.setattr(recording, "MOST", 10)
     path = tmp_path / "t.jsonl"
     path.write_bytes(b"first line\nsecond\n\xff\n")
-    found = excerpt.tail(str(path), seen=18)
+    found = recording.tail(str(path), seen=18)
     assert (found.before, found.new, found.skipped) == ("second\n", "\udcff\n", 11)
 
 
 @pytest.mark.parametrize("name", ["nowhere.jsonl", ".", "nul\0"])
 def test_what_cannot_be_read_is_empty(tmp_path: Path, name: str) -> None:
-    found = excerpt.tail(str(tmp_path / name), seen=3)
+    found = recording.tail(str(tmp_path / name), seen=3)
     assert (found.before, found.new, found.skipped) == ("", "", 0)
-    assert excerpt.ownership(str(tmp_path / name), [], claude) == ""
+    assert recording.ownership(str(tmp_path / name), [], claude) == ""
 
 
 def test_a_question_is_left_out_and_the_loops_own_prompt_kept(tmp_path: Path, listed: Source) -> None:
     (asked,) = kept(tmp_path, listed, line("user", "a private question"))
-    assert asked["message"]["content"] == excerpt.LEFT_OUT
+    assert asked["message"]["content"] == recording.LEFT_OUT
     assert asked["timestamp"] == "2026-01-01T00:00:00.000Z"
     (asked,) = kept(tmp_path, listed, line("user", "Work through it."))
     assert asked["message"]["content"] == "Work through it."
@@ -75,14 +75,14 @@ def test_a_question_is_left_out_and_the_loops_own_prompt_kept(tmp_path: Path, li
     [
         (
             {"file_path": "/p/feature_list.json", "content": "private"},
-            {"file_path": "/p/feature_list.json", "content": excerpt.LEFT_OUT},
+            {"file_path": "/p/feature_list.json", "content": recording.LEFT_OUT},
         ),
         (
             {"file_path": "feature_list.json", "new_string": 'x "passes": true'},
             {"file_path": "feature_list.json", "new_string": '"passes":true'},
         ),
         ({"command": "jq . feature_list.json"}, {"command": "jq . feature_list.json"}),
-        ({"command": "feature_list.json " + "x" * 20_000}, {"command": excerpt.LEFT_OUT}),
+        ({"command": "feature_list.json " + "x" * 20_000}, {"command": recording.LEFT_OUT}),
         ({"prompt": "look at feature_list.json"}, {}),
     ],
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ralphloop.cli.doctor import rivals
+from ralphloop.cli.doctor import coverage
 
 BLOCKS = "event: stop\naction: block\n"
 
@@ -27,13 +27,13 @@ BLOCKS = "event: stop\naction: block\n"
     ids=["no setting", "a comment", "quoted", "empty", "CRLF"],
 )
 def test_a_rule_is_switched_off_and_every_other_byte_stays(before: str, after: str) -> None:
-    assert rivals.is_blocking(before)
-    assert rivals.switched_off(before) == after
-    assert not rivals.is_blocking(after)
+    assert coverage.is_blocking(before)
+    assert coverage.switched_off(before) == after
+    assert not coverage.is_blocking(after)
 
 
 @pytest.mark.parametrize(
     "text", ["", "no rule", f"---\nenabled: false\n{BLOCKS}---\n", "---\nevent: bash\n---\n"]
 )
 def test_what_blocks_no_stop_is_not_changed(text: str) -> None:
-    assert rivals.switched_off(text) is None
+    assert coverage.switched_off(text) is None

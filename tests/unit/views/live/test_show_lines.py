@@ -11,7 +11,7 @@ from rich.cells import cell_len
 from ralphloop.agents.activity import Activity
 from ralphloop.agents.usage import Context
 from ralphloop.store.supervisor import Holder
-from ralphloop.views.live.lines import FIRST, HANG, SETTLE_S, WORDS, Lines, state_lines
+from ralphloop.views.live.show import FIRST, HANG, SETTLE_S, WORDS, Lines, state_lines
 from unit.views.live.looked_at import T0, frame, said, task, view
 
 HEAD = "01-15 08:02:00  now     shop · running · iteration 3/30 · 1/3 done · next F2"
