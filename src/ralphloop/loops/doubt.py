@@ -189,7 +189,9 @@ def _without_program(listed: TaskList, missing: Mapping[str, str]) -> Iterator[s
     for name, where in needed.items():
         near = missing[name]
         cure = f"did you mean `{near}`?" if near else "install it, mend the check, or let a task bring it"
-        lines.append(f"there is no program `{shown(name)}` on PATH for the check of {where}: {cure}")
+        lines.append(
+            f"there is no program `{shown(name)}` on PATH, so the check of {where} cannot pass: {cure}"
+        )
     yield from bounded(lines)
 
 

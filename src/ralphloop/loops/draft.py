@@ -39,14 +39,15 @@ def from_text(name: str, text: str) -> Draft:
             return Draft(text, feature_list.parse({"list": text}))
         except ValueError as error:
             raise UserError(json_slip.told(name, text, f"{name} cannot be used: {error}") + ".") from None
-    found, slips = from_markdown(text), tuple(bounded(list(_slips(name, text))))
+    found = from_markdown(text)
     if not found:
         if not text.strip("\ufeff \t\r\n"):
             raise UserError(
                 f"{name} is empty, so nothing is to be done; write a line such as `- Log in` for each task."
             )
-        why = slips[0] if slips else "each top-level line such as `- Log in` becomes a task"
+        why = next(_slips(text), "each top-level line such as `- Log in` becomes a task")
         raise UserError(f"{name} has no list: {why}.")
+    slips = tuple(bounded(list(_slips(text, of=f" of {name}"))))
     text = json.dumps({"features": found}, indent=2, ensure_ascii=False) + "\n"
     return Draft(text, feature_list.parse({"list": text}), slips)
 
@@ -105,23 +106,24 @@ def _item(line: Line) -> re.Match[str] | None:
     return found if found and found["text"].strip() else None
 
 
-def _slips(name: str, text: str) -> Iterator[str]:
+def _slips(text: str, *, of: str = "") -> Iterator[str]:
     for number, line in enumerate(markdown.lines(text), 1):
-        meant = "" if line.quoted else _meant(line.text)
+        lacks, meant = ("", "") if line.quoted else _meant(line.text)
         if meant:
-            yield f'line {number} of {name}, "{shown(line.text)}", is text and no item: write {meant}'
+            why = f"is read as text, because a {lacks} is missing"
+            yield f'"{shown(line.text)}" in line {number}{of} {why}: write "{shown(meant)}"'
 
 
-def _meant(text: str) -> str:
-    """The item that a line is almost, and what it lacks."""
+def _meant(text: str) -> tuple[str, str]:
+    """What a line lacks to be an item, and the item; empty for any other line."""
     almost = _ALMOST.fullmatch(text)
     if almost:
-        return f'"{shown(almost["mark"] + " " + almost["text"])}", with a space'
+        return "space", f"{almost['mark']} {almost['text']}"
     bare = _NO_DASH.fullmatch(text)
     if not bare:
-        return ""
+        return "", ""
     box = "" if bare["box"] is None else f"[{bare['box'] or ' '}] "
-    return f'"{shown("- " + box + bare["text"])}", with a dash and a space'
+    return "dash", f"- {box}{bare['text']}"
 
 
 def _feature(number: int, item: re.Match[str]) -> dict[str, Any]:

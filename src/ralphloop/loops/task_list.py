@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 
 from ralphloop.domain import prompt
@@ -48,12 +49,19 @@ def new(
     looked = inspection.look(root, draft.listed, {"list": draft.text}, env=place.env)
     odd = (*draft.slips, *looked.doubts)
     told += [f"! {doubt}" for doubt in odd]
-    mend = f"Mend that in {folder}/feature_list.json; `ralphloop plan --show {name}` looks again."
-    told += [mend] if odd else []
+    told += list(_mend(name, folder, source[0] if source and draft.slips else "", is_odd=bool(looked.doubts)))
     run = f"`ralphloop run {name}`, or `{begin}` for a session of yours"
     told.append(f"Next: {run}" if count else f"Next: {fill}, then {run}")
     facts = {"name": name, "folder": folder, "features": count, "next": begin if count else fill}
     return Result({**facts, "doubts": list(odd)}, tuple(told))
+
+
+def _mend(name: str, folder: str, slipped: str, *, is_odd: bool) -> Iterator[str]:
+    """Where to put right what is doubtful: lines that slipped in the file that they are in."""
+    if slipped:
+        yield f"Mend {slipped} and make the list anew: `rm -r {shlex.quote(folder)}`, then the same command."
+    if is_odd:
+        yield f"Mend that in {folder}/feature_list.json; `ralphloop plan --show {name}` looks again."
 
 
 def plan(place: Place, goal: str, *, name: str | None = None, here: bool = False) -> Result:
@@ -178,9 +186,11 @@ def make(root: str, name: str, features: str, *, goal: str) -> str:
 
 def must_be_name(name: str) -> None:
     if not NAME.fullmatch(name):
+        close = re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-._")[:64]
+        such = f", such as `{close}`" if NAME.fullmatch(close) else ""
         raise UserError(
             f"{name!r} cannot be a loop's name: 1 to 64 letters, digits, dots, dashes or underscores, "
-            "a letter or digit first."
+            f"a letter or digit first{such}."
         )
 
 
