@@ -82,7 +82,7 @@ def test_a_stop_leaves_the_other_layouts_and_events_alone(seen):
     assert not own & {
         "ralphloop.engine.claude_past",
         "ralphloop.engine.session",
-        "ralphloop.hook.session",
+        "ralphloop.hook.session_event",
         "ralphloop.hook.bundle",
         "ralphloop.agents",
     }

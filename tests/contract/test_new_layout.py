@@ -22,7 +22,7 @@ from __future__ import annotations
 from ralphloop import system as os
 from ralphloop.domain.layout import TELL, Traits
 from ralphloop.domain.model import Task, TaskList
-from ralphloop.tasklists.pins import Restored
+from ralphloop.tasklists.restoring import Restored
 from ralphloop.tasklists.source import Source
 
 NAME = "toy"

@@ -68,13 +68,13 @@ def dispatch(payload: dict[str, Any], call: Call) -> str:
 
         return stop(payload, call)
     if event in SESSION_EVENTS:
-        from ralphloop.hook import session
+        from ralphloop.hook import session_event
 
-        return session.respond(event, payload, call)
+        return session_event.respond(event, payload, call)
     if event == "UserPromptExpansion" or (event == "PreToolUse" and payload.get("tool_name") == "Skill"):
-        from ralphloop.hook import typed
+        from ralphloop.hook import session_event
 
-        return typed.keep(payload, call)
+        return session_event.keep(payload, call)
     if event == "PreToolUse":
         from ralphloop.hook import permit
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from typing import Callable, Mapping, Optional
 
     from ralphloop.domain.model import TaskList
-    from ralphloop.tasklists.pins import Restored
+    from ralphloop.tasklists.restoring import Restored
     from ralphloop.tasklists.source import Tally, Texts
 
 NAME = "features"

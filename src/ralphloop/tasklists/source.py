@@ -8,7 +8,7 @@ if TYPE_CHECKING:
 
     from ralphloop.domain.layout import Traits
     from ralphloop.domain.model import TaskList
-    from ralphloop.tasklists.pins import Restored
+    from ralphloop.tasklists.restoring import Restored
 
     Texts = Mapping[str, Optional[str]]
 

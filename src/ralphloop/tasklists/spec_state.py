@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from typing import Any, Optional
 
     from ralphloop.domain.additions import AdditionLimits
-    from ralphloop.tasklists.pins import Restored
+    from ralphloop.tasklists.restoring import Restored
     from ralphloop.tasklists.source import Tally, Texts
 
 _MOST_PLACEHOLDERS = 10_000
