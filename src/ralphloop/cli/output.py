@@ -1,4 +1,4 @@
-"""What the command line says: lines and JSON that no text can steer, progress, and what is wrong with a call."""
+"""What the command line says: lines and JSON that no text can steer, progress, what is wrong with a call."""
 
 from __future__ import annotations
 

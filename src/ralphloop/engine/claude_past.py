@@ -1,4 +1,4 @@
-"""What a session of Claude Code did before and beside its turns: how it began, what it wrote, what was denied it."""
+"""What a session of Claude Code did beside its turns: how it began, what it wrote, what was denied it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The text of a feature_list.json: its tasks, one of them closed or reopened, all put back as they were pinned."""
+"""The text of a feature_list.json: its tasks, one closed or reopened, all put back as they were pinned."""
 
 from __future__ import annotations
 
