@@ -56,6 +56,23 @@ def lay_out(tmp_path: Path) -> LayOut:
     return build
 
 
+SENTENCES = ("stop", "session", "session_end", "ask", "pause", "stop_failure")
+# names of fields, and values for which there are words now
+FIELDS = {
+    "continue",
+    "allow",
+    "number",
+    "verdict",
+    "outcome",
+    "detail",
+    "reason",
+    "question",
+    "next",
+    "completed",
+}
+WORD = re.compile(r"[^\s,():]+")
+
+
 def must_tell(told: Any, was: Any, where: str) -> None:
     """The same is told as was told then; keys may have been added."""
     if isinstance(was, dict):
@@ -75,13 +92,26 @@ def must_tell(told: Any, was: Any, where: str) -> None:
         assert told == was, f"{where}: {told!r} instead of {was!r}"
 
 
+def must_log(told: str, was: str) -> None:
+    """Line by line the same, or the same facts in a sentence where the names of fields stood."""
+    for now, then in zip(told.splitlines(), was.splitlines(), strict=True):
+        event = then.split()[2]
+        if event not in SENTENCES:
+            assert now == then
+            continue
+        begin = then.index(event) + len(event)
+        assert now[:begin] == then[:begin]
+        lost = {*WORD.findall(then[begin:])} - {*WORD.findall(now[begin:])} - FIELDS
+        assert not lost, f"{now} instead of {then}"
+
+
 @pytest.mark.parametrize("name", SCENES)
 def test_a_loop_is_told_as_the_version_that_wrote_it_told_it(lay_out: LayOut, name: str) -> None:
     scene = lay_out(name)
     *told, log = scene.read(*TOLD.values(), ("log",), env=WIDE)
     for file, said in zip(TOLD, told, strict=True):
         must_tell(said.data, json.loads(scene.told(file)), f"{name} {file}")
-    assert log.out == scene.told("log.txt")
+    must_log(log.out, scene.told("log.txt"))
 
 
 def claim(scene: Scene, *tasks: str) -> None:

@@ -229,7 +229,7 @@ def test_ctrl_c_is_an_exit_code_of_the_command_line(tmp_path: Path) -> None:
     codes = []
     for real in (True, False):
         options: dict[str, Any] = {"env": {**ENV, "HOME": str(tmp_path)}, "cwd": tmp_path, "real": real}
-        with warm.start(["new", "shop", "--from", "ideas"], **options) as process:
+        with warm.start(["new", "shop", "--from", "ideas", "--here"], **options) as process:
             writing = os.open(tmp_path / "ideas", os.O_WRONLY)  # waits until it is read from
             process.send_signal(signal.SIGINT)
             out, err = process.communicate(timeout=30)

@@ -168,21 +168,22 @@ def _facts(entry: Entry, names: tuple[str, ...]) -> list[str]:
 
 
 def _stop(entry: Entry) -> list[str]:
-    parts = [_decided(entry), f"iteration {entry.get('iteration')}"]
+    parts = [_decided(entry) + _because(entry), f"iteration {entry.get('iteration')}"]
     for name in ("claimed", "proven"):
         if isinstance(entry.get(name), list) and entry[name]:
             parts.append(f"{name} " + ", ".join(map(str, entry[name])))
-    return [*parts, *_facts(entry, ("refused",)), f"by the rule {_said(entry.get('rule'))}"]
+    at_hand = () if entry.get("decision") == "continue" else ("task",)
+    return [*parts, *_facts(entry, ("refused", *at_hand)), f"by the rule {_said(entry.get('rule'))}"]
 
 
 def _decided(entry: Entry) -> str:
     """What a stop led to."""
     if entry.get("decision") == "continue":
-        return f"goes on with task {_said(entry['task'])}" if entry.get("task") else "goes on"
+        return " with ".join(["goes on", *_facts(entry, ("task",))])
     if not entry.get("outcome"):
         return "lets the turn end"
     ends = "rests" if entry.get("state") == PAUSED else "ends"
-    return f"the loop {ends}: {_said(entry['outcome'])}" + _because(entry)
+    return f"the loop {ends}: {_said(entry['outcome'])}"
 
 
 def _because(entry: Entry) -> str:

@@ -71,8 +71,8 @@ def _in_utc(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
             "stop          the loop rests: interrupted, iteration 2, by the rule person",
         ),
         (
-            {"event": "stop", "decision": "allow", "rule": "running", "iteration": 2},
-            "stop          lets the turn end, iteration 2, by the rule running",
+            {"event": "stop", "decision": "allow", "rule": "running", "iteration": 2, "task": "F2"},
+            "stop          lets the turn end, iteration 2, task F2, by the rule running",
         ),
         (
             {
