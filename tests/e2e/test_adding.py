@@ -47,8 +47,7 @@ OUTCOME = {
             '    INTERRUPTED: """',
             '''\
     "tired": """
-        code: 19
-        exit: tired of it
+        exit: 19 tired of it
         means: the loop has asked for a rest
         person: {name} wants a rest
         status: let it rest, then {again} goes on.

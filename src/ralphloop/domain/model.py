@@ -29,78 +29,66 @@ CORRUPT, FAILED = "corrupt", "failed"
 # `table.Outcome` says what each column is, and what holds without it.
 OUTCOMES = {
     COMPLETE: """
-        code: 0
-        exit: complete
+        exit: 0 complete
         means: every task is closed, and every check was green once more at the end
         end: {name} is complete""",
     LIMIT: """
-        code: 10
-        exit: limit: iterations or running time
+        exit: 10 limit: iterations or running time
         means: iterations or running time used up
         end: {name} has reached its limit
         line: ralphloop resume with a higher limit""",
     BUDGET: """
-        code: 11
-        exit: budget: tokens or dollars
+        exit: 11 budget: tokens or dollars
         means: the tokens or dollars of the loop are spent; in a spec also those of one task
         end: {name} has used up its budget
         line: ralphloop resume with a higher limit""",
     STALLED: """
-        code: 12
-        exit: stalled
+        exit: 12 stalled
         means: no tool call and no changed task, or the same words, three times
         end: {name} is stalled""",
     CAPPED: """
-        code: 12
-        exit: , or capped by the client
+        exit: 12 , or capped by the client
         means: the client force-ended the turn (its cap on blocked stops)
         end: {name} was ended by the client""",
     NEEDS_INPUT: """
-        code: 13
+        exit: 13 needs you: an answer
         state: paused
-        exit: needs you: an answer
         means: only tasks that wait for you are open, or the client denied a tool again and again
         person: {name} needs your answer""",
     NEEDS_APPROVAL: """
-        code: 13
+        exit: 13 or an approval
         state: paused
-        exit: or an approval
         means: checks that you have not approved stand in the way (`features` only; a spec goes on)
         person: {name} needs your approval
         notice: `ralphloop approve {name}` shows the checks.""",
     AWAITING_APPROVAL: """
-        code: 13
+        exit: 13
         state: paused
         means: `awaitingApproval` is set in a spec's state
         person: {name} awaits your approval
         status: goes on by itself at the next stop after the approval.
         line: goes on after the approval""",
     RATE_LIMITED: """
-        code: 14
+        exit: 14 rate limited
         state: paused
-        exit: rate limited
         means: the service refused, and the loop waits""",
     FAILED: """
-        code: 15
-        exit: failed
+        exit: 15 failed
         means: no open task can run, too many attempts, or an error that no wait cures
         end: {name} failed
         status: repair the list, then {again} goes on.
         line: repair the list, ralphloop resume""",
     CORRUPT: """
-        code: 15
+        exit: 15 , or a file is corrupt
         state: paused
-        exit: , or a file is corrupt
         means: a task file cannot be read and there is no good copy
         end: {name} has a corrupt file""",
     CANCELLED: """
-        code: 16
-        exit: cancelled
+        exit: 16 cancelled
         means: `ralphloop cancel`, or the state file was removed""",
     INTERRUPTED: """
-        code: 17
+        exit: 17 paused or interrupted
         state: paused
-        exit: paused or interrupted
         means: you paused it, pressed Esc or Ctrl-C, or ended the session""",
 }  # fmt: skip
 FINAL = (COMPLETE, CANCELLED)
@@ -248,8 +236,7 @@ LIMITS: dict[str, tuple[float, str, str, str, str]] = {
         told: attempts at one task
         then: sets the task aside, else ends `failed`"""),
     "time_s": (8 * 3600.0, "time", "loop", "running time", """
-        setting: max_time
-        sample: 4h
+        setting: max_time 4h
         told: running time, anew at each go-on
         usual: 8h
         reported: running time of the last window
@@ -259,25 +246,21 @@ LIMITS: dict[str, tuple[float, str, str, str, str]] = {
         told: continuations without progress
         then: sets the task aside, else ends `stalled`"""),
     "tokens": (0, "tokens", "loop", "tokens", """
-        setting: max_tokens
-        sample: 2M
+        setting: max_tokens 2M
         told: tokens of the whole loop
         reported: tokens
         then: ends `budget`"""),
     "cost_usd": (0.0, "dollars", "loop", "dollars", """
-        setting: max_cost
-        sample: USD
+        setting: max_cost USD
         told: dollars of the whole loop
         reported: dollars
         then: ends `budget`"""),
     "task_tokens": (0, "tokens", "task", "tokens of a task", """
-        setting: max_task_tokens
-        sample: 500k
+        setting: max_task_tokens 500k
         told: tokens of one task
         then: sets the task aside, else ends `budget`"""),
     "task_cost_usd": (0.0, "dollars", "task", "dollars of a task", """
-        setting: max_task_cost
-        sample: USD
+        setting: max_task_cost USD
         told: dollars of one task
         then: sets the task aside, else ends `budget`"""),
     "replies": (3, "count", "circle", "replies", """

@@ -22,8 +22,8 @@ class Limit:
     kind: str  # how an amount is read and told
     ends: str  # the loop, of which the person is warned; a task; what goes round in circles
     label: str
-    setting: str  # "" for what nobody can change
-    sample: str  # of an amount, for `--help`
+    setting: str  # with a sample of an amount if that is no plain number; "" for what nobody can change
+    sample: str
     told: str  # what it is, for `--help`, settings and documents
     usual: str  # what holds where nobody has set it
     reported: str  # its label in a report
@@ -36,9 +36,10 @@ class Limit:
     def __init__(self, name: str, default: float, kind: str, ends: str, label: str, text: str) -> None:
         self.name, self.default, self.kind, self.ends, self.label = name, default, kind, ends, label
         self.setting = self.reported = ""
-        self.sample, self.usual = "N", "%g" % default if default else "off"
+        self.usual = "%g" % default if default else "off"
         _fill(self, text)
-        self.reported = self.reported or self.told
+        self.setting, _, sample = self.setting.partition(" ")
+        self.sample, self.reported = sample or "N", self.reported or self.told
 
     @property
     def option(self) -> str:
@@ -49,8 +50,8 @@ class Outcome:
     """One row of OUTCOMES."""
 
     name: str
-    code: int  # the exit code
-    exit: str  # what `--help` says of that; a second one with it goes on with the first one's words
+    exit: str  # the code and what `--help` says of it; a second one with it goes on with the first's words
+    code: int
     state: str
     means: str
     end: str  # the title of the message that the loop has ended so,
@@ -68,7 +69,8 @@ class Outcome:
             self.notice = "`ralphloop status {name}` tells what to do."
             self.status, self.line = "{again} goes on.", "ralphloop resume"
         _fill(self, text)
-        self.code = int(self.code)
+        code, _, self.exit = self.exit.partition(" ")
+        self.code = int(code)
 
     @property
     def told(self) -> str:
