@@ -1,4 +1,5 @@
-"""One home for what names Claude: `agents/claude`. No other module says the name, in code, text or comment,\nbut for those that are listed here."""
+"""One home for what names Claude: `agents/claude`. No other module says the name, in code, text or comment,
+but for those that are listed here."""
 
 from __future__ import annotations
 

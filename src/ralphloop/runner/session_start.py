@@ -7,9 +7,9 @@ import os
 import shutil
 import sys
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from ralphloop.agents.presence import scrubbed
-from ralphloop.agents.registry import Client
 from ralphloop.domain.supervision import REGISTRATION
 from ralphloop.engine import spending
 from ralphloop.engine.words import package
@@ -17,6 +17,9 @@ from ralphloop.errors import AgentStartError
 from ralphloop.runner.agent_process import AgentProcess
 from ralphloop.runner.custody import Begun, Custody
 from ralphloop.store.loop import LoopFiles
+
+if TYPE_CHECKING:
+    from ralphloop.agents.client import Client
 
 WORD_MAX = 200
 
