@@ -1,4 +1,5 @@
-"""No module names Claude Code but those of `agents/claude` and the few that must, each with its reason."""
+"""One home for what names Claude: `agents/claude`. No other module says the name, in code, text or comment,
+but for those that are listed here."""
 
 from __future__ import annotations
 

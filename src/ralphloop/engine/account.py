@@ -12,7 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Iterable, Mapping, Optional, Sequence
 
-    from ralphloop.agents.registry import Meter
+    from ralphloop.agents.client import Meter
     from ralphloop.agents.usage import Charge
     from ralphloop.domain.model import LoopState
     from ralphloop.engine.under_way import Part
@@ -118,7 +118,7 @@ def task_at(stamp: str, parts: Sequence[Part]) -> Optional[str]:
 def _sum(charges: Iterable[tuple[Charge, str]]) -> Spent:
     from ralphloop.agents.registry import client
 
-    spent, cost_usd = Spent(), client().usage.cost_usd
+    spent, cost_usd = Spent(), client().models.cost_usd
     for charge, task in charges:
         spent.add(task, tokens=charge.tokens, cost_usd=cost_usd(charge), model=charge.model)
     return spent

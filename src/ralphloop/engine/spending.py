@@ -24,14 +24,15 @@ def count(loop: LoopFiles, state: LoopState, transcript: str, *, env: Mapping[st
     while the loop rests nobody knows yet whether it is the loop's, so it is not written down."""
     from ralphloop.agents.registry import client
 
-    usage = client().usage
+    agent = client()
     known = files.read_object(_place(loop))
     if state.live and state.since > str(known.get("since", iso(state.started_at))):
         state.note_transcript(transcript)
         return settle(loop, state, env=env)
-    meter, spent = usage.Meter.from_json(known.get("meter")), _spent(known)
+    meter, spent = agent.usage.Meter.from_json(known.get("meter")), _spent(known)
     for charge in meter.read(transcript, since=state.since):
-        spent.add(state.current, tokens=charge.tokens, cost_usd=usage.cost_usd(charge), model=charge.model)
+        cost_usd = agent.models.cost_usd(charge)
+        spent.add(state.current, tokens=charge.tokens, cost_usd=cost_usd, model=charge.model)
     if state.live:
         _save(loop, state, meter.to_json(), spent)
     return spent

@@ -6,7 +6,6 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from ralphloop.agents.presence import started_by_agent
 from ralphloop.domain.check_results import shown
 from ralphloop.domain.model import ENDED, NEEDS_APPROVAL, PAUSED
 from ralphloop.domain.prompt import count
@@ -70,6 +69,8 @@ class Waiting(NamedTuple):
 
 def typed(found: Iterable[Waiting], said: str, *, env: Mapping[str, str]) -> str:
     """The person typed an approval in the client: what to answer."""
+    from ralphloop.agents.presence import started_by_agent  # no check needs it
+
     if started_by_agent(env):
         return "an agent started this client, so nobody typed that; approve in a terminal of your own."
     lists = [one for one in found if one.commands]

@@ -8,10 +8,10 @@ import shutil
 import sys
 import time
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 from ralphloop.agents.event import Event, Limit, Result, Retry
 from ralphloop.agents.presence import scrubbed
-from ralphloop.agents.registry import Client
 from ralphloop.domain.model import CANCELLED
 from ralphloop.domain.supervision import REGISTRATION
 from ralphloop.engine import spending
@@ -25,6 +25,9 @@ from ralphloop.runner.judge import Session
 from ralphloop.runner.session_terms import program_at
 from ralphloop.store import supervisor
 from ralphloop.store.loop import LoopFiles
+
+if TYPE_CHECKING:
+    from ralphloop.agents.client import Client
 
 WORD_MAX = 200
 # between interrupt, terminate and kill; nobody is left to wait where the command that started us is gone

@@ -82,11 +82,11 @@ def _rounded(amount: float | None) -> float | None:
 
 def spending_of(account: Account) -> Spending:
     """What was used while the loop was under way; each charge belongs to the task at hand then."""
-    usage = client().usage
-    spending = Spending(Share(), {}, {}, (), tuple(account.missing), account.known, usage.prices_as_of())
+    models = client().models
+    spending = Spending(Share(), {}, {}, (), tuple(account.missing), account.known, models.as_of())
     for charge, task in account.charges:
         for share in _shares(spending, charge.model, task):
-            share.add(charge, usage.cost_usd(charge))
+            share.add(charge, models.cost_usd(charge))
     lost = account.lost
     for task, tokens in lost.task_tokens.items():
         for share in (spending.total, spending.by_task.setdefault(task, Share())):

@@ -10,6 +10,7 @@ import pytest
 
 from ralphloop import config
 from ralphloop.agents import registry
+from ralphloop.agents.client import Client
 from ralphloop.agents.event import Limit
 
 
@@ -22,6 +23,12 @@ def test_a_client_builds_its_command_line_and_reads_its_output(name: str) -> Non
     assert words[0] == client.PROGRAM
     assert {"S", settings, "m"} <= set(words)
     assert client.parse(b"no event") is None
+
+
+@pytest.mark.parametrize("name", registry.NAMES)
+def test_a_client_has_every_part(name: str) -> None:
+    found = [getattr(registry.client(name), part).__name__ for part in Client.__annotations__]
+    assert found == [f"{registry.PACKAGES[name]}.{part}" for part in Client.__annotations__]
 
 
 def test_claude_reports_its_limits() -> None:

@@ -123,7 +123,7 @@ def test_dollars_are_those_of_the_price_table(sessions: Sessions) -> None:
     assert spent.by_task["F1"].cost_usd == pytest.approx(price.output_usd)
     assert spent.by_task["F2"].cost_usd == pytest.approx(price.input_usd)
     assert spent.by_model[KNOWN].cost_usd == pytest.approx(price.output_usd + price.input_usd)
-    assert spent.prices_as_of == models.prices_as_of()
+    assert spent.prices_as_of == models.as_of()
 
 
 def test_a_model_without_a_price_has_tokens_and_no_dollars(sessions: Sessions) -> None:

@@ -43,7 +43,7 @@ _table: dict[str, Any] = {}
 _found: dict[str, Model | None] = {}
 
 
-def prices_as_of() -> str:
+def as_of() -> str:
     """The date of the table, as YYYY-MM-DD."""
     return str(_read()["as_of"])
 

@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 from ralphloop import system as os
-from ralphloop.agents.claude import models
-from ralphloop.agents.claude.models import cost_usd as cost_usd
-from ralphloop.agents.claude.models import prices_as_of as prices_as_of
-from ralphloop.agents.claude.variables import config_folder
 from ralphloop.agents.usage import Charge, Context
 from ralphloop.domain import jsontext
 from ralphloop.domain.model import is_older
@@ -129,6 +125,8 @@ def transcript_of(session: str, *, root: str, known: Iterable[str], env: Mapping
     name = session + ".jsonl"
     if not _is_file_name(session, name):
         return ""
+    from ralphloop.agents.claude.variables import config_folder
+
     others = [os.path.expanduser(path) for path in reversed(list(known))]
     for path in others:
         if os.path.basename(path) == name:
@@ -193,6 +191,8 @@ def _last_context(data: bytes) -> tuple[bool, Context | None]:
 
 
 def _context(entry: dict[str, Any]) -> Context | None:
+    from ralphloop.agents.claude import models
+
     message = _message(entry)
     tokens = sum(_counts(message["usage"])) if message else 0
     if message is None or not tokens:

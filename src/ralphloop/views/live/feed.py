@@ -80,7 +80,7 @@ class Tally:
 
     def read(self, paths: Iterable[str], *, since: str, counts: Callable[[str], bool]) -> bool:
         """Count what is new; `counts` says of a time stamp whether the loop was under way then."""
-        before, cost_usd = self.total.tokens, client().usage.cost_usd
+        before, cost_usd = self.total.tokens, client().models.cost_usd
         for path in paths:
             for charge in self._meter.read(path, since=since):
                 if counts(charge.at):
