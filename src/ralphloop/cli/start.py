@@ -16,7 +16,8 @@ from ralphloop.config import CONTINUATIONS
 from ralphloop.errors import UserError
 from ralphloop.loops import launch
 from ralphloop.loops.consent import Approval
-from ralphloop.loops.outset import Wish, is_session, look_over
+from ralphloop.loops.outset import Wish, look_over
+from ralphloop.loops.place import is_session
 
 EPILOG = """\
 examples:

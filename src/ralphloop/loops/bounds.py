@@ -11,9 +11,8 @@ from ralphloop.domain.model import ENDED, FINAL
 from ralphloop.engine import spending
 from ralphloop.errors import BusyError, UserError
 from ralphloop.loops.allowance import checked, is_off, shown
-from ralphloop.loops.book import locked
-from ralphloop.loops.person import require_person
-from ralphloop.loops.place import Place, must_go_on, pick
+from ralphloop.loops.opened import locked, must_go_on
+from ralphloop.loops.place import Place, pick, require_person
 from ralphloop.loops.result import Result
 from ralphloop.store.loop import LoopFiles
 from ralphloop.views import figure, terminal

@@ -10,8 +10,7 @@ from typing import Any
 
 from ralphloop.errors import UserError
 from ralphloop.loops import exit_code
-from ralphloop.loops.person import require_person
-from ralphloop.loops.place import Place, pick
+from ralphloop.loops.place import Place, pick, require_person
 from ralphloop.loops.result import Result
 from ralphloop.store import files
 from ralphloop.views.report import Report, report_of

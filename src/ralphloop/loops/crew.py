@@ -8,9 +8,9 @@ import os
 import select
 import subprocess
 import sys
-from collections.abc import Iterable
 
 from ralphloop.errors import BusyError, UserError
+from ralphloop.loops.opened import driven_already
 from ralphloop.loops.place import Place
 from ralphloop.loops.setup import PACKAGE
 from ralphloop.runner.session_terms import Terms
@@ -54,7 +54,7 @@ class Supervised:
             return
         self._process.wait()
         if said:
-            raise taken(self.loop)
+            raise driven_already(self.loop)
         raise UserError(f"the supervisor did not start; {self.loop.path(LOG)} says why.")
 
     def send(self, word: str) -> None:
@@ -79,17 +79,3 @@ class Supervised:
         assert self._process.stdin is not None, "it is a pipe"
         self._process.stdin.write(line.encode() + b"\n")
         self._process.stdin.flush()
-
-
-def taken(loop: LoopFiles, *, limits: Iterable[str] = ()) -> UserError:
-    """Of a loop that a supervisor drives; `limits` were to be others."""
-    name, holder = loop.record.name, supervisor.last(loop)
-    if holder.phase == supervisor.PAUSED:
-        told = f"`ralphloop resume {name}`, or `p` in its view, goes on"
-        return UserError(f"{name} is paused, and process {holder.pid} waits for you: {told}.")
-    by = f", by process {holder.pid}" if holder.pid else ""  # which it has not said yet
-    more = f" `ralphloop limit {name}` with these options changes its limits while it runs." if limits else ""
-    return UserError(
-        f"{name} is driven already{by}; `ralphloop watch {name}` shows it, `ralphloop pause {name}` lets it "
-        f"stop.{more}"
-    )

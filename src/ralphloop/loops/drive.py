@@ -21,11 +21,10 @@ from ralphloop.domain.supervision import Supervision
 from ralphloop.errors import BusyError, UserError
 from ralphloop.loops import care, exit_code, inspection, outset, precheck, resumption, run_branch, run_terms
 from ralphloop.loops.allowance import checked
-from ralphloop.loops.book import locked
-from ralphloop.loops.choice import choose, is_done
 from ralphloop.loops.consent import Approval
-from ralphloop.loops.crew import READY, TAKEN, Supervised, taken
-from ralphloop.loops.place import Place, last_over, pick
+from ralphloop.loops.crew import READY, TAKEN, Supervised
+from ralphloop.loops.opened import driven_already, locked
+from ralphloop.loops.place import Place, choose, is_done, last_over, pick
 from ralphloop.loops.result import Result, Tell, quiet
 from ralphloop.loops.run_terms import RunWish
 from ralphloop.proof import tree
@@ -289,7 +288,7 @@ def _before(place: Place, source: Source, *, limits: Mapping[str, float]) -> Loo
     if record is not None:
         loop = LoopFiles(record, here)
         if supervisor.is_held(loop):
-            raise taken(loop, limits=limits)
+            raise driven_already(loop, limits=limits)
         return loop
     over = last_over(place, source)
     if over is not None and supervisor.is_held(over):
@@ -306,7 +305,7 @@ def _go_on(run: Prepared, loop: LoopFiles, *, told: Tell) -> None:
     with locked(loop):
         loop.record = loop.shelf.fresh(loop.record)
         if supervisor.is_held(loop):
-            raise taken(loop)
+            raise driven_already(loop)
         _count_until_killed(loop)
         state, record = loop.state(), loop.record
         limits = checked(run.wish.limits, endless=run.wish.endless)

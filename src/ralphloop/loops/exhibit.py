@@ -7,7 +7,7 @@ from typing import Any
 
 from ralphloop.domain.prompt import line
 from ralphloop.errors import UserError
-from ralphloop.loops.book import Book
+from ralphloop.loops.opened import Opened
 from ralphloop.loops.place import Place, pick
 from ralphloop.loops.result import Result
 from ralphloop.proof import check_record
@@ -27,7 +27,7 @@ def evidence(place: Place, wanted: str | None = None, *, loop: str | None = None
 
 
 def _why_none(loop: LoopFiles, wanted: str, known: list[check_record.Entry]) -> str:
-    task = Book(loop, final=True).task(wanted)
+    task = Opened(loop, final=True).task(wanted)
     shown = ", ".join(sorted({task for entry in known for task in entry.tasks})) or "nothing yet"
     why = "its check was not run yet" if task.verify else "it has no check"
     cure = f"`ralphloop verify {wanted}` runs it" if task.verify else "add a `verify` command to the list"

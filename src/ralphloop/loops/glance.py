@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 from ralphloop.domain import jsontext
 from ralphloop.domain.model import ENDED, FINAL
 from ralphloop.errors import UserError
-from ralphloop.loops.choice import has_work
-from ralphloop.loops.place import UNDER_WAY, Place, begun, pick
+from ralphloop.loops.place import UNDER_WAY, Place, begun, has_work, pick
 from ralphloop.store import shelf
 from ralphloop.store.files import older
 from ralphloop.store.loop import JOURNAL, LoopFiles

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from ralphloop.agents.presence import agent_in
 from ralphloop.domain.model import CANCELLED, COMPLETE, ENDED, INTERRUPTED, PAUSED, LoopState
 from ralphloop.errors import BusyError, UserError
-from ralphloop.loops.book import WAIT_S, locked
+from ralphloop.loops.opened import WAIT_S, locked
 from ralphloop.loops.place import Place, pick
 from ralphloop.loops.result import Result
 from ralphloop.store import arming, disk, supervisor, tasks

@@ -17,13 +17,12 @@ from ralphloop.domain.worklist import Worklist
 from ralphloop.errors import TakenError, UserError
 from ralphloop.loops import allowance, doubt, inspection, interpreter, launch, precheck, terms
 from ralphloop.loops.allowance import checked
-from ralphloop.loops.choice import choose
 from ralphloop.loops.consent import Approval, allowed_now
-from ralphloop.loops.place import Place
+from ralphloop.loops.place import Place, choose, is_session
 from ralphloop.loops.result import Result
 from ralphloop.proof import protect
 from ralphloop.proof.approval import digest, waiting
-from ralphloop.store import approvals, arming, files, tasks
+from ralphloop.store import approvals, arming, tasks
 from ralphloop.store.loop import LoopFiles
 from ralphloop.store.shelf import Record, Shelf
 from ralphloop.tasklists.registry import own_file, traits
@@ -61,11 +60,6 @@ def start(place: Place, name: str | None = None, *, wish: Wish | None = None) ->
     session = wish.session or (str(uuid.uuid4()) if wish.launching else place.session)
     armed = arm(place, source, wish=wish._replace(session=session))
     return Result(_facts(armed), tuple(tell(armed, binding=place.cwd)))
-
-
-def is_session(text: str) -> bool:
-    """Whether a record can be kept under this session id."""
-    return bool(text and files.file_name(text))
 
 
 class Armed(NamedTuple):

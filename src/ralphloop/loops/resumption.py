@@ -15,11 +15,8 @@ from ralphloop.engine import spending
 from ralphloop.errors import TakenError, UserError
 from ralphloop.loops import allowance
 from ralphloop.loops.allowance import checked
-from ralphloop.loops.book import locked
-from ralphloop.loops.crew import taken
-from ralphloop.loops.outset import is_session
-from ralphloop.loops.person import require_person
-from ralphloop.loops.place import Place, must_go_on, pick
+from ralphloop.loops.opened import driven_already, locked, must_go_on
+from ralphloop.loops.place import Place, is_session, pick, require_person
 from ralphloop.loops.result import Result
 from ralphloop.store import arming, pins, supervisor, tasks
 from ralphloop.store.loop import LoopFiles, iso
@@ -38,7 +35,7 @@ def resume(
     takes the loop over for another session."""
     loop = pick(place, name)
     if (adopt or session) and supervisor.is_held(loop):
-        raise taken(loop)
+        raise driven_already(loop)
     given = checked(limits or {}, endless=endless)
     owner = _owner(place, loop, adopt=adopt, wanted=session)
     told = go_on(place, loop, limits=given, owner=owner)

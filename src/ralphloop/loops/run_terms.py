@@ -13,8 +13,7 @@ from ralphloop.config.value import permission_mode
 from ralphloop.domain import jsontext
 from ralphloop.errors import UserError
 from ralphloop.loops import run_branch
-from ralphloop.loops.person import require_person
-from ralphloop.loops.place import Place
+from ralphloop.loops.place import Place, require_person
 from ralphloop.proof.tree import main_checkout
 from ralphloop.runner.session_terms import Terms, program_at
 from ralphloop.store import files

@@ -14,8 +14,7 @@ from ralphloop.agents.registry import missing
 from ralphloop.errors import UserError
 from ralphloop.loops import care, init_system, unit, upkeep
 from ralphloop.loops.init_system import LAUNCHD, InitSystem
-from ralphloop.loops.person import require_person
-from ralphloop.loops.place import Place
+from ralphloop.loops.place import Place, require_person
 from ralphloop.loops.result import Result
 from ralphloop.loops.setup import PACKAGE
 from ralphloop.loops.unit import Unit

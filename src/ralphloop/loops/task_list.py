@@ -11,9 +11,8 @@ from ralphloop.domain.model import Task
 from ralphloop.engine.words import command
 from ralphloop.errors import UserError
 from ralphloop.loops import inspection
-from ralphloop.loops.choice import choose
 from ralphloop.loops.draft import Draft, decoded, from_text
-from ralphloop.loops.place import MARKS, Place
+from ralphloop.loops.place import MARKS, Place, choose
 from ralphloop.loops.result import Result
 from ralphloop.loops.spec import wording
 from ralphloop.spelling import near

@@ -9,8 +9,7 @@ from ralphloop.agents.presence import agent_in
 from ralphloop.domain.limits import iteration_limit
 from ralphloop.domain.model import BUDGET, CANCELLED, COMPLETE, Limits
 from ralphloop.loops import allowance
-from ralphloop.loops.person import require_person
-from ralphloop.loops.place import Place, last_over
+from ralphloop.loops.place import Place, last_over, require_person
 from ralphloop.loops.precheck import Check
 from ralphloop.store import files, pins, shelf, tasks
 from ralphloop.store.loop import LoopFiles

@@ -15,9 +15,7 @@ from ralphloop.errors import BusyError, ConfigError, RalphloopError, UserError
 from ralphloop.loops import care as cares
 from ralphloop.loops import drive
 from ralphloop.loops.care import Care
-from ralphloop.loops.elsewhere import projects
-from ralphloop.loops.person import require_person
-from ralphloop.loops.place import Place
+from ralphloop.loops.place import Place, projects, require_person
 from ralphloop.loops.result import Tell
 from ralphloop.notify import message, send
 from ralphloop.runner import boot
