@@ -11,20 +11,17 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ralphloop.loops.bounds import limit
-    from ralphloop.loops.chronicle import report
     from ralphloop.loops.consent import Approval, approve, waiting_change
     from ralphloop.loops.drive import run
-    from ralphloop.loops.exhibit import evidence
     from ralphloop.loops.explanation import explain
-    from ralphloop.loops.glance import Overview, events, journal, overview, state
-    from ralphloop.loops.halt import cancel, pause
     from ralphloop.loops.notice import notify, notify_of, try_notify
     from ralphloop.loops.outset import Wish, start
+    from ralphloop.loops.pausing import cancel, pause, resume
     from ralphloop.loops.place import Place, here, pick
     from ralphloop.loops.removal import Removal, clean, to_remove
     from ralphloop.loops.result import Result, quiet
-    from ralphloop.loops.resumption import resume
     from ralphloop.loops.run_terms import RunWish
+    from ralphloop.loops.standing import Overview, events, evidence, journal, overview, report, state
     from ralphloop.loops.stop_record import clear_records, record, records, show_record
     from ralphloop.loops.task import accept, answer, ask, done, skip, verify
     from ralphloop.loops.task_list import new, plan, show_plan
@@ -40,20 +37,17 @@ __all__ = [
 # module -> its names, as above; no module is called like a name, or loading it would take the name's place
 _NAMES = {
     "bounds": "limit",
-    "chronicle": "report",
     "consent": "Approval approve waiting_change",
     "drive": "run",
-    "exhibit": "evidence",
     "explanation": "explain",
-    "glance": "Overview events journal overview state",
-    "halt": "cancel pause",
     "notice": "notify notify_of try_notify",
     "outset": "Wish start",
+    "pausing": "cancel pause resume",
     "place": "Place here pick",
     "removal": "Removal clean to_remove",
     "result": "Result quiet",
-    "resumption": "resume",
     "run_terms": "RunWish",
+    "standing": "Overview events evidence journal overview report state",
     "stop_record": "clear_records record records show_record",
     "task": "accept answer ask done skip verify",
     "task_list": "new plan show_plan",

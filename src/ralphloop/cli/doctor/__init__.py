@@ -12,8 +12,8 @@ from ralphloop.cli.doctor import coverage, folder, live_proof, program, remains,
 from ralphloop.cli.doctor.finding import FATAL, WARNING, Finding
 from ralphloop.cli.output import say_json, tell
 from ralphloop.errors import UserError
+from ralphloop.loops.client import Setup, look
 from ralphloop.loops.place import Place, here, require_person
-from ralphloop.loops.setup import Setup, look
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

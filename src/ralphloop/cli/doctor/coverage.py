@@ -9,9 +9,8 @@ from ralphloop.agents import registration
 from ralphloop.agents.plugins import MARKET
 from ralphloop.agents.registration import Registration
 from ralphloop.cli.doctor.finding import FATAL, FINE, WARNING, Finding
-from ralphloop.loops import cap
+from ralphloop.loops.client import CAP_REPAIR, EVENTS, Setup, cap_in, cap_told, is_low
 from ralphloop.loops.place import Place
-from ralphloop.loops.setup import EVENTS, Setup
 from ralphloop.tasklists.registry import LAYOUTS, traits
 
 
@@ -26,11 +25,11 @@ def examine(place: Place, setup: Setup) -> Iterator[Finding]:
     yield from _switched_off(setup)
     yield from _coverage(setup, listed(place))
     yield from _broken(setup)
-    value = cap.set_in(place.env, setup.settings)
-    if cap.is_low(value):
-        yield Finding("cap", WARNING, cap.told(value), cap.REPAIR.capitalize())
+    value = cap_in(place.env, setup.settings)
+    if is_low(value):
+        yield Finding("cap", WARNING, cap_told(value), CAP_REPAIR.capitalize())
     else:
-        yield Finding("cap", FINE, cap.told(value))
+        yield Finding("cap", FINE, cap_told(value))
 
 
 def _faults(setup: Setup) -> Iterator[Finding]:

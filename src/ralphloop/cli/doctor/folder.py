@@ -9,7 +9,7 @@ from contextlib import suppress
 
 from ralphloop.cli.doctor.finding import FATAL, FINE, WARNING, Finding
 from ralphloop.errors import NoLocksError
-from ralphloop.loops import precheck
+from ralphloop.loops.client import writable
 from ralphloop.loops.place import Place
 from ralphloop.store import approvals, disk, lock, shelf, tasks
 from ralphloop.store.shelf import Shelf
@@ -24,7 +24,7 @@ def examine(place: Place) -> Iterator[Finding]:
     if wrong:
         yield Finding("project", FATAL, wrong, _begun(cure))
     for source in place.sources():
-        if not precheck.writable(source).fine:
+        if not writable(source).fine:
             told = f"{own_file(source)} lies below .claude/, where Claude Code lets the agent edit nothing"
             fix = f"Let it claim with `ralphloop done ID`, or move the list to .ralph/loops/{source.name}/"
             yield Finding("list", WARNING, told, fix)

@@ -12,8 +12,8 @@ from ralphloop.cli.doctor import coverage, program
 from ralphloop.cli.doctor.finding import FATAL, FINE, WARNING, Finding
 from ralphloop.cli.output import show_progress
 from ralphloop.lab import trial
+from ralphloop.loops.client import PACKAGE, Setup
 from ralphloop.loops.place import Place
-from ralphloop.loops.setup import PACKAGE, Setup
 from ralphloop.store.approvals import is_within_reach
 from ralphloop.store.installs import GUARD, SettingsFile
 from ralphloop.store.shelf import Shelf

@@ -13,7 +13,7 @@ from ralphloop.cli.doctor.finding import FATAL, FINE, WARNING, Finding, Repair
 from ralphloop.errors import UserError
 from ralphloop.lab import process
 from ralphloop.lab.process import Ended
-from ralphloop.loops import interpreter
+from ralphloop.loops.client import real_python, record_python
 from ralphloop.loops.place import Place
 from ralphloop.loops.run_terms import must_be_trusted
 from ralphloop.loops.service import faults
@@ -98,10 +98,10 @@ def python(place: Place) -> Finding:
 
 
 def _bad(place: Place, level: str, told: str) -> Finding:
-    real = interpreter.real()
+    real = real_python()
 
     def apply() -> str:
-        interpreter.record(place)
+        record_python(place)
         return f"the hook now starts {real}"
 
     fix = f"Run `ralphloop doctor --fix`, which records {real}"

@@ -15,8 +15,8 @@ from ralphloop.cli import scope
 from ralphloop.cli.doctor.finding import WARNING, Finding, Repair
 from ralphloop.domain.prompt import cut
 from ralphloop.errors import UserError
+from ralphloop.loops.client import Setup
 from ralphloop.loops.place import Place
-from ralphloop.loops.setup import Setup
 from ralphloop.store import files
 from ralphloop.store.installs import SettingsFile
 from ralphloop.tasklists.registry import LAYOUTS, traits

@@ -9,8 +9,8 @@ import time
 from ralphloop.agents.presence import agent_in
 from ralphloop.domain.model import COMPLETE, ENDED, EXECUTION, FINAL, PAUSED
 from ralphloop.errors import UserError
-from ralphloop.loops.halt import halt, held_later
 from ralphloop.loops.opened import locked, must_not_be_anothers
+from ralphloop.loops.pausing import halt, held_later
 from ralphloop.loops.place import Place
 from ralphloop.loops.result import Result, Tell, quiet
 from ralphloop.loops.spec import overview, state_file

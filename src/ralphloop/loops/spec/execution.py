@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from ralphloop.domain.model import EXECUTION, Task
 from ralphloop.domain.prompt import count
 from ralphloop.errors import UserError
-from ralphloop.loops import allowance, launch, outset, resumption
+from ralphloop.loops import bounds, client, outset, pausing
 from ralphloop.loops.consent import listing
 from ralphloop.loops.place import Place
 from ralphloop.loops.result import Quoted, Result, Tell, quiet
@@ -128,7 +128,7 @@ def _go_on(place: Place, spec: Spec, *, loop: LoopFiles, wish: Wish) -> list[str
         )
     if state.live and not wish.limits and not loop.request():
         return [f"The loop over {spec.name} is under way already."]
-    return resumption.go_on(place, loop, limits=wish.limits, owner=record.session)
+    return pausing.go_on(place, loop, limits=wish.limits, owner=record.session)
 
 
 def _enter(place: Place, spec: Spec, *, wish: Wish, tasks: list[Task]) -> LoopFiles:
@@ -148,7 +148,7 @@ def _enter(place: Place, spec: Spec, *, wish: Wish, tasks: list[Task]) -> LoopFi
 def _told(place: Place, spec: Spec, *, loop: LoopFiles, tasks: list[Task]) -> list[str]:
     record = loop.record
     left = sum(1 for task in tasks if not task.done)
-    limits = f"{allowance.told(record.limits)}, {record.limits.attempts:.0f} attempts at a task"
+    limits = f"{bounds.told(record.limits)}, {record.limits.attempts:.0f} attempts at a task"
     told = [f"Loop {record.id} over {spec.shown()}: {count(len(tasks), 'task')}, {left} open; {limits}."]
     commands = waiting(loop)
     if commands:
@@ -160,4 +160,4 @@ def _told(place: Place, spec: Spec, *, loop: LoopFiles, tasks: list[Task]) -> li
         told.append("Recovery mode is on: a task that keeps failing may get fix tasks.")
     if record.session is None:
         told.append("It binds to the next session started here.")
-    return [*told, "", Quoted(launch.first_prompt(loop, place))]
+    return [*told, "", Quoted(client.first_prompt(loop, place))]

@@ -1,4 +1,4 @@
-"""Starts the supervisor of a loop as a process of its own, and holds the line to it."""
+"""A loop's supervisor: a process of its own, started and steered, and how often the service had to."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ import os
 import select
 import subprocess
 import sys
+from typing import Any, NamedTuple
 
+from ralphloop.domain import jsontext
 from ralphloop.errors import BusyError, UserError
+from ralphloop.loops.client import PACKAGE
 from ralphloop.loops.opened import driven_already
 from ralphloop.loops.place import Place
-from ralphloop.loops.setup import PACKAGE
 from ralphloop.runner.session_terms import Terms
 from ralphloop.store import files, supervisor
 from ralphloop.store.loop import LoopFiles
@@ -79,3 +81,36 @@ class Supervised:
         assert self._process.stdin is not None, "it is a pipe"
         self._process.stdin.write(line.encode() + b"\n")
         self._process.stdin.flush()
+
+
+class Care(NamedTuple):
+    """What the service has done about a loop so far; `kept/<loop id>/service.json` holds these fields."""
+
+    starts: int = 0
+    at: float = 0.0  # when the last of them was
+    iteration: int = 0  # of the loop then
+    why: str = ""  # the last one failed
+    gave_up: bool = False
+    silent: float = 0.0  # the last sign of life of a supervisor that the person was told of
+
+    @classmethod
+    def of(cls, loop: LoopFiles) -> Care:
+        """Of tries that a turn has come after nothing is left."""
+        said = files.read_object(cls._path(loop))
+        usual: dict[str, Any] = cls()._asdict()
+        care = cls(**{name: said[name] for name in usual if type(said.get(name)) is type(usual[name])})
+        is_of_now = loop.state().iteration == care.iteration and care.starts >= 0
+        return care if is_of_now else cls(silent=care.silent)
+
+    def keep(self, loop: LoopFiles) -> None:
+        files.make_folder(loop.kept)
+        files.write_text(self._path(loop), jsontext.render(self._asdict()) + "\n")
+
+    @classmethod
+    def forget(cls, loop: LoopFiles) -> None:
+        """A person drives it anew."""
+        files.remove(cls._path(loop))
+
+    @staticmethod
+    def _path(loop: LoopFiles) -> str:
+        return os.path.join(loop.kept, "service.json")
