@@ -89,6 +89,13 @@ def raised(old: Limits, new: Mapping[str, float]) -> list[str]:
     ]
 
 
+def must_be_persons(place: Place, old: Limits, new: Mapping[str, float]) -> None:
+    """Nobody else gives a loop more than it has."""
+    higher = raised(old, new)
+    if higher:
+        require_person(place.env, f"a higher limit ({', '.join(higher)})")
+
+
 def shown(name: str, most: float) -> str:
     if name in BUDGETS and _is_off(most):
         return "off"

@@ -15,11 +15,10 @@ from ralphloop.domain.model import BUDGET, CANCELLED, COMPLETE, ENDED, Limits, L
 from ralphloop.domain.prompt import count
 from ralphloop.domain.supervision import Supervision
 from ralphloop.domain.survey import survey
-from ralphloop.domain.worklist import Worklist
 from ralphloop.errors import TakenError, UserError
 from ralphloop.loops import bounds, client, doubt
 from ralphloop.loops.consent import Approval, allowed_now
-from ralphloop.loops.place import Place, choose, is_session, last_over, require_person
+from ralphloop.loops.place import Place, choose, last_over, must_be_session, require_person
 from ralphloop.loops.result import Result
 from ralphloop.proof import protect
 from ralphloop.proof.approval import digest, waiting
@@ -49,7 +48,7 @@ class Wish(NamedTuple):
 def look_over(place: Place, name: str | None = None, *, source: Source | None = None) -> doubt.Looked:
     """A list that a loop can begin over (`source`, where that is known), with what is doubtful about it."""
     source = source or choose(place, name)
-    return doubt.look(source.root, *_startable(source), env=place.env)
+    return doubt.look(source.root, *startable(source), env=place.env)
 
 
 def start(place: Place, name: str | None = None, *, wish: Wish | None = None) -> Result:
@@ -76,7 +75,7 @@ class Armed(NamedTuple):
 
 def arm(place: Place, source: Source, *, wish: Wish) -> Armed:
     """Begin a loop over the list, once the person has allowed its checks."""
-    listed, texts = _startable(source)
+    listed, texts = startable(source)
     limits = _checked(wish)
     begun = ready(place, source, session=wish.session, limits=limits, launching=wish.launching)
     looked = doubt.look(source.root, listed, texts, env=place.env, before=wish.looked)
@@ -96,8 +95,7 @@ def arm(place: Place, source: Source, *, wish: Wish) -> Armed:
 def _checked(wish: Wish) -> dict[str, float]:
     """The limits, where nothing that is wished for is out of the question."""
     limits = bounds.checked(wish.limits, endless=wish.endless)
-    if wish.session is not None and not is_session(wish.session):
-        raise UserError(f"{wish.session[:40]!r} cannot be a session id; leave it out, or name another.")
+    must_be_session(wish.session)
     if wish.continue_with not in (None, *config.CONTINUATIONS):
         ways = " or ".join(config.CONTINUATIONS)
         raise UserError(f"a loop goes on by {ways}, not by {wish.continue_with!r:.40}.")
@@ -157,11 +155,10 @@ def _of_loop_before(
     before = last_over(place, source) or _moved(place, source)
     is_new = before is None or before.state().outcome == COMPLETE
     most = _usual(source) if before is None or is_new else before.record.limits
-    configured = {n: v for n, v in _by_files(place, source, configured).items() if not _is_higher(most, n, v)}
-    higher = bounds.raised(Limits.from_json({**most.to_json(), **configured}), limits)
+    held = _by_files(place, source, configured)
+    configured = {name: value for name, value in held.items() if not bounds.raised(most, {name: value})}
+    bounds.must_be_persons(place, Limits.from_json({**most.to_json(), **configured}), limits)
     limits = {**configured, **limits}
-    if higher:
-        require_person(place.env, f"a higher limit ({', '.join(higher)})")
     if before is None or is_new:
         return None, limits
     pinned = pins.pinned(before)
@@ -170,10 +167,6 @@ def _of_loop_before(
         require_person(place.env, f"a loop over {source.name} with other criteria than before")
     kept = {name: value for name, value in before.record.limits.to_json().items() if value}
     return before, {**kept, **limits}
-
-
-def _is_higher(most: Limits, name: str, value: float) -> bool:
-    return bool(bounds.raised(most, {name: value}))
 
 
 def _by_files(place: Place, source: Source, configured: dict[str, float]) -> dict[str, float]:
@@ -233,12 +226,8 @@ def _carry_over(loop: LoopFiles, before: LoopFiles) -> None:
             files.write_text(os.path.join(loop.kept, "usage.json"), spent)
 
 
-def startable(source: Source) -> TaskList:
-    """The list, if a loop over it has something to do."""
-    return _startable(source)[0]
-
-
-def _startable(source: Source) -> tuple[TaskList, doubt.Texts]:
+def startable(source: Source) -> tuple[TaskList, doubt.Texts]:
+    """The list and its texts, if a loop over it has something to do."""
     if not source.enabled:
         off = traits(source.layout)
         raise UserError(f"{off.plugin} is disabled; set `enabled: true` in {off.settings}.")
@@ -250,19 +239,14 @@ def _startable(source: Source) -> tuple[TaskList, doubt.Texts]:
         raise UserError(f"{source.name} has no tasks; write some into {own} and start again.")
     if all(task.done for task in listed.tasks):
         raise UserError(f"every task of {source.name} is done; add one to {own}, or reopen one.")
-    work = look(listed)
+    ledger = Ledger()
+    name_tasks(listed, ledger)
+    work = survey(listed, ledger)  # as a loop would see it at its first stop
     if not work.next and not work.asked:
         why = "; ".join(doubt.unmet(listed)[:SHOWN])
         end = "" if why.endswith("?") else "."
         raise UserError(f"no task of {source.name} can run. {why}{end} Repair {own} and start again.")
     return listed, texts
-
-
-def look(listed: TaskList) -> Worklist:
-    """The list as a loop would see it at its first stop."""
-    ledger = Ledger()
-    name_tasks(listed, ledger)
-    return survey(listed, ledger)
 
 
 def is_free(place: Place, source: Source, session: str | None) -> None:

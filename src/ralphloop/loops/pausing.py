@@ -25,10 +25,11 @@ from ralphloop.engine import spending
 from ralphloop.errors import BusyError, TakenError, UserError
 from ralphloop.loops import bounds
 from ralphloop.loops.opened import WAIT_S, driven_already, locked, must_go_on
-from ralphloop.loops.place import Place, is_session, pick, require_person
+from ralphloop.loops.place import Place, must_be_session, pick
 from ralphloop.loops.result import Result
 from ralphloop.store import arming, disk, pins, supervisor, tasks
 from ralphloop.store.loop import CANCEL, PAUSE, PERSON, LoopFiles, iso, obey
+from ralphloop.store.shelf import Record
 
 
 def pause(place: Place, name: str | None = None) -> Result:
@@ -166,14 +167,14 @@ def take_up(place: Place, loop: LoopFiles, way: Way) -> None:
     state, record, owner = loop.state(), loop.record, way.owner
     other = place.owned_by(owner) if owner else None
     if other is not None and other.record.id != record.id and not other.is_over:
-        raise _taken(other.record.id, other.record.name)
+        raise _taken(other.record)
     if owner != record.session:
         _hand_over(loop, state, owner)
     anew = way.anew and not agent_in(place.env)
     try:
         arming.take_up(loop, state, limits=dict(way.limits), anew=anew, supervision=way.supervision)
     except TakenError as error:
-        raise _taken(error.record.id, error.record.name) from None
+        raise _taken(error.record) from None
     spending.settle(loop, state, env=place.env)
     tasks.show_now(loop, state)
 
@@ -181,9 +182,7 @@ def take_up(place: Place, loop: LoopFiles, way: Way) -> None:
 def _check_limits(limits: Mapping[str, float], place: Place, loop: LoopFiles, *, again: str) -> None:
     state = loop.state()
     must_go_on(loop, state)
-    higher = bounds.raised(loop.record.limits, limits)
-    if higher:
-        require_person(place.env, f"a higher limit ({', '.join(higher)})")
+    bounds.must_be_persons(place, loop.record.limits, limits)
     _check_budget(limits, loop, state, again=again)
     new = limits.get("iterations")
     most = int(loop.record.limits.iterations if new is None else new)
@@ -212,8 +211,7 @@ def _check_budget(limits: Mapping[str, float], loop: LoopFiles, state: LoopState
 
 def _owner(place: Place, loop: LoopFiles, *, adopt: bool, wanted: str | None) -> str | None:
     """Who owns the loop from now on: nobody else without `adopt`."""
-    if wanted is not None and not is_session(wanted):
-        raise UserError(f"{wanted[:40]!r} cannot be a session id; leave it out, or name another.")
+    must_be_session(wanted)
     known: str | None = loop.record.session
     if adopt:
         return wanted or place.session
@@ -239,8 +237,8 @@ def _already(loop: LoopFiles, state: LoopState) -> str:
     return f"{name} is {state.state} already; {gone}"
 
 
-def _taken(loop_id: str, name: str) -> UserError:
-    return UserError(f"another loop is in the way: {loop_id}; `ralphloop cancel {name}` ends it.")
+def _taken(record: Record) -> UserError:
+    return UserError(f"another loop is in the way: {record.id}; `ralphloop cancel {record.name}` ends it.")
 
 
 def goes_on(loop: LoopFiles, *, anew: bool) -> str:

@@ -104,6 +104,11 @@ def is_session(text: str) -> bool:
     return bool(text and files.file_name(text))
 
 
+def must_be_session(text: str | None) -> None:
+    if text is not None and not is_session(text):
+        raise UserError(f"{text[:40]!r} cannot be a session id; leave it out, or name another.")
+
+
 def require_person(env: Mapping[str, str], what: str) -> None:
     """Refuse inside a coding agent's tools what only the person may do."""
     client = agent_in(env)

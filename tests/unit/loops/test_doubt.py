@@ -1,5 +1,5 @@
-"""What is doubtful about a task list: checks, dependencies, lines that look like a check. A list is looked over
-once as long as it stays the same, and what was left unread is told."""
+"""What is doubtful about a task list: checks, dependencies, lines that look like a check. A list is looked
+over once as long as it stays the same, and what was left unread is told."""
 
 from __future__ import annotations
 
