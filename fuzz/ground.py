@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ralphloop.engine import find, history, stop
+from ralphloop.engine import claude_past, find, stop
 from ralphloop.hook import main as hook
 from ralphloop.store import approvals, arming, tasks
 from ralphloop.store.loop import LoopFiles
@@ -36,7 +36,7 @@ Tree = dict[str, tuple[int, bytes]]
 
 def quick() -> None:
     """No waiting for a client that writes late: nobody writes here but us."""
-    stop.LAG_S = tasks.PATIENCE_S = history.PATIENCE_S = 0.0
+    stop.LAG_S = tasks.PATIENCE_S = claude_past.PATIENCE_S = 0.0
 
 
 def base_folder() -> str:

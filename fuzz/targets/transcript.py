@@ -9,10 +9,10 @@ import os
 from fuzz.choices import Choices, altered, spoiled, written
 from fuzz.ground import base_folder, quick
 from fuzz.targets.shapes import LINES
-from ralphloop.agents import activity, claude_stream, limit, usage
-from ralphloop.agents.models import cost_usd
+from ralphloop.agents import limit
+from ralphloop.agents.claude import activity, program, usage
 from ralphloop.domain.continuing import promised
-from ralphloop.engine import denial, history, reset, shell, transcript
+from ralphloop.engine import api_error, claude, denial, shell
 
 WAYS = ("raw", "altered", "spoiled")
 NOW = 1_900_000_000.0
@@ -50,7 +50,7 @@ def _lines(said: Choices, *, is_spoiled: bool) -> bytes:
 
 
 def _read(path: str, *, since: str, start: int) -> int:
-    turn = transcript.read_turn(path, start=start, since=since, after_denials=True)
+    turn = claude.read_turn(path, start=start, since=since, after_denials=True)
     size = os.path.getsize(path)
     assert turn.readable
     assert start <= turn.end <= size
@@ -65,11 +65,11 @@ def _read(path: str, *, since: str, start: int) -> int:
 
 
 def _readers(path: str, lines: bytes, *, since: str) -> None:
-    begun, asked = history.opening(path)
+    begun, asked = claude.opening(path)
     assert isinstance(begun, str)
     assert isinstance(asked, str)
-    history.was_scheduled(path, "/ralphloop:approve")
-    for _, given in history.tool_calls(path, "feature_list.json"):
+    claude.was_scheduled(path, "/ralphloop:approve")
+    for _, given in claude.tool_calls(path, "feature_list.json"):
         assert isinstance(given, dict)
     for tool, rule in denial.denials(lines, since):
         assert isinstance(tool, str)
@@ -77,10 +77,10 @@ def _readers(path: str, lines: bytes, *, since: str) -> None:
     _usage(path, since)
     for raw in lines.split(b"\n"):
         activity.of_line(raw)
-        claude_stream.parse(raw)
+        program.parse(raw)
         said = raw.decode("utf-8", "replace")
         limit.resume_at(said, now=NOW)
-        reset.instant(said)
+        api_error.instant(said)
         try:
             list(shell.commands(said))
         except ValueError:
@@ -92,7 +92,7 @@ def _usage(path: str, since: str) -> None:
     meter = usage.Meter()
     for charge in meter.read(path, since=since):
         assert charge.tokens >= 0
-        assert (cost_usd(charge) or 0.0) >= 0.0
+        assert (usage.cost_usd(charge) or 0.0) >= 0.0
     kept = usage.Meter.from_json(json.loads(json.dumps(meter.to_json())))
     assert list(kept.read(path, since=since)) == []
     usage.context_of(path)

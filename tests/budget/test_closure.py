@@ -80,8 +80,9 @@ def test_a_stop_leaves_the_other_layouts_and_events_alone(seen):
     layouts = {"features", "specum", "speckit"} - {seen.layout}
     assert not own & {"ralphloop.tasklists." + name for name in layouts}
     assert not own & {
+        "ralphloop.engine.claude_past",
         "ralphloop.engine.session",
-        "ralphloop.hook.session",
+        "ralphloop.hook.session_event",
         "ralphloop.hook.bundle",
         "ralphloop.agents",
     }

@@ -24,7 +24,7 @@ EXCEPTIONS = {
     ("domain/jsontext.py", "json.encoder", ""): "an interpreter without that scanner",
     ("domain/jsontext.py", "json", "_explain"): "only for text that does not parse",
     (
-        "engine/transcript.py",
+        "engine/api_error.py",
         "ralphloop.proof",
         "masked",
     ): "only for what an API error or a cap said",
@@ -33,7 +33,7 @@ EXCEPTIONS = {
     ("store/approvals.py", "ctypes", "_made_at"): "only for a list with checks",
     ("store/approvals.py", "pwd", "_own_home"): "only for a list with checks",
     ("hook/main.py", "traceback", "_report"): "only for a bug of ours",
-    ("engine/reset.py", "ralphloop.agents", "instant"): "only after a rate limit",
+    ("engine/api_error.py", "ralphloop.agents", "instant"): "only after a rate limit",
     ("engine/wake.py", "ralphloop.config", "_terms"): "only after a rate limit, in a terminal",
     ("engine/checks.py", "ralphloop.proof.prove", "prover"): "only when a check is due",
     ("engine/checks.py", "ralphloop.proof.checker", "prover"): "only when a check is due",
@@ -45,22 +45,17 @@ EXCEPTIONS = {
     ("engine/checks.py", "ralphloop.proof.approval", "approve_typed"): "only when the person approves",
     ("engine/checks.py", "ralphloop.agents.presence", "has_person"): "only for a slash command of ours",
     ("engine/checks.py", "ralphloop.proof", "waiting"): "only for a line about checks that may wait",
-    ("engine/commits.py", "ralphloop.proof.commit", "make"): "only when a task waits for its commit",
-    ("engine/spending.py", "ralphloop.agents.models", "count"): "only where a budget was set",
-    ("engine/spending.py", "ralphloop.agents.usage", "count"): "only where a budget was set",
-    ("engine/spending.py", "ralphloop.agents.usage", "look"): "only once a loop with a budget was taken up",
-    ("engine/account.py", "ralphloop.agents.usage", "read"): "only once a loop with a budget was taken up",
-    ("engine/account.py", "ralphloop.agents.models", "_sum"): "only once a loop with a budget was taken up",
+    ("engine/checks.py", "ralphloop.proof.commit", "make"): "only when a task waits for its commit",
+    ("engine/spending.py", "ralphloop.agents.registry", "count"): "only where a budget was set",
+    ("engine/spending.py", "ralphloop.agents.registry", "look"): "only once such a loop was taken up",
+    ("engine/spending.py", "ralphloop.agents.registry", "fullness"): "only where a supervisor drives",
     (
         "engine/account.py",
-        "ralphloop.agents.transcript_place",
+        "ralphloop.agents.registry",
         "transcripts_of",
-    ): "only once a loop with a budget was taken up",
-    (
-        "engine/spending.py",
-        "ralphloop.agents.usage",
-        "fullness",
-    ): "only where a supervisor drives",
+    ): "only once such a loop was taken up",
+    ("engine/account.py", "ralphloop.agents.registry", "read"): "only once such a loop was taken up",
+    ("engine/account.py", "ralphloop.agents.registry", "_sum"): "only once such a loop was taken up",
     ("hook/belongings.py", "ralphloop.proof", "public"): "only where stops are recorded",
     ("hook/recording.py", "ralphloop.version", "_facts"): "only where stops are recorded",
     ("engine/announce.py", "subprocess", "_start_on_windows"): "only for a notice, on Windows",
@@ -82,7 +77,7 @@ EXCEPTIONS = {
 SOURCES = sorted(path for folder in HOT for path in (PACKAGE / folder).rglob("*.py"))
 SOURCES += [PACKAGE / f"{name}.py" for name in HOT_MODULES]
 # The hook imports these on rare branches, under whatever Python the system has.
-ON_RARE_BRANCHES = [path for folder in RARE for path in (PACKAGE / folder).glob("*.py")]
+ON_RARE_BRANCHES = [path for folder in RARE for path in (PACKAGE / folder).rglob("*.py")]
 
 
 def shown(path: Path) -> str:

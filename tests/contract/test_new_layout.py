@@ -1,4 +1,4 @@
-"""A layout is one module: a fourth one, written here, is driven from start to end by the rest as it is."""
+"""A layout is one module: a fourth one, written here, is driven from start to end by all else as it is."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from __future__ import annotations
 from ralphloop import system as os
 from ralphloop.domain.layout import TELL, Traits
 from ralphloop.domain.model import Task, TaskList
-from ralphloop.tasklists.pins import Held, Restored
+from ralphloop.tasklists.restoring import Restored
 from ralphloop.tasklists.source import Source
 
 NAME = "toy"
@@ -67,7 +67,7 @@ def restore(texts, pinned):
 
 
 def hold_additions(texts, pinned, *, known, modified):
-    return Held()
+    return {}, [], []
 
 
 def protect(texts):

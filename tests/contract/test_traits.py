@@ -106,9 +106,19 @@ def test_a_list_as_it_was_pinned_has_no_task_too_many():
         found = module(case)
         pinned = texts[found.TRAITS.criteria] or ""
         held = found.hold_additions(texts, pinned, known=set(), modified={})
-        assert (held.texts, held.excess, held.modified) == ({}, [], []), case
+        assert held == ({}, [], []), case
 
 
 def test_a_name_that_no_layout_has_is_refused():
     with pytest.raises(ValueError, match="no such layout: boxes"):
         layout("boxes")
+
+
+def test_traits_of_which_one_is_missing_or_unknown_are_refused():
+    said = {slot: getattr(traits(LAYOUTS[0]), slot) for slot in Traits.__slots__}
+    assert Traits(**said).typed("x") == "/ralphloop:x"
+    with pytest.raises(AssertionError):
+        Traits(**said, colour="red")
+    del said["voice"]
+    with pytest.raises(KeyError, match="voice"):
+        Traits(**said)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from e2e.cli_project import PACKAGE, Project
-from ralphloop.agents import claude
+from ralphloop.agents.claude import program as claude
 
 SETTINGS = ".claude/settings.json"
 LOCAL = ".claude/settings.local.json"

@@ -205,7 +205,7 @@ ROWS: tuple[Mistake, ...] = (
     Mistake(
         "a name has a space", PEOPLE, ("new", "my shop"),
         what=("'my shop' cannot be a loop's name",), why=("1 to 64 letters, digits",),
-        cure=("a letter or digit first",),
+        cure=("a letter or digit first, such as `my-shop`",),
     ),
     Mistake(
         "prose instead of a list", PEOPLE, ("new", "shop", "--from", "ideas.md"),

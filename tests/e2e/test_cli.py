@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import signal
 import subprocess
@@ -358,3 +359,19 @@ def test_examples_of_the_spec_commands_work_in_their_order(
 def test_a_place_that_cannot_be_written_is_an_expected_error(project: Project) -> None:
     project.write(".ralph", "a file where a folder has to be")
     assert "Check that this path exists and that you may use it." in project.refused("new", "shop")
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device here is always full")
+def test_output_that_cannot_be_written_is_told_once(project: Project) -> None:
+    project.begin()
+    with open("/dev/full", "w") as full:
+        for words in (["status"], ["--help"], ["log"]):
+            done = subprocess.run(
+                project.argv(*words), cwd=project.root, env=project.env(), stdout=full, stderr=subprocess.PIPE
+            )
+            told = (
+                b"ralphloop: the output cannot be written (No space left on device); make room where it goes"
+            )
+            assert (done.returncode, done.stderr) == (1, told + b", or send it elsewhere.\n"), words
+        silent = subprocess.run(project.argv("stauts"), cwd=project.root, env=project.env(), stderr=full)
+        assert silent.returncode == 2

@@ -14,7 +14,7 @@ import pytest
 from e2e.checking import Asked
 from e2e.cli_project import PACKAGE, Project
 from e2e.doctoring import LOCAL, SETTINGS, about, client, enable, plugin, register
-from ralphloop.agents import claude
+from ralphloop.agents.claude import program as claude
 from ralphloop.lab import trial
 from unit.proof.processes import gone, wait_until
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from e2e.cli_project import PACKAGE, Project, unfolded
-from ralphloop.agents import claude
-from ralphloop.agents.settings import CAP_NAME
+from ralphloop.agents.claude import program as claude
+from ralphloop.domain.model import CAP_VARIABLE
 from unit.domain.cases import each
 
 SCOPES = ["local", "project", "user"]
@@ -52,7 +52,7 @@ def test_the_scope_says_which_file(project: Project, scope: str) -> None:
     told = project.fine("install", "--scope", scope)
     data = json.loads(settings_file(project, scope).read_text(encoding="utf-8"))
     assert data["hooks"] == claude.hook_settings(claude.hook_command(str(PACKAGE)))["hooks"]
-    assert data["env"] == {CAP_NAME: "100"}
+    assert data["env"] == {CAP_VARIABLE: "100"}
     assert data["permissions"] == {
         "allow": [f"Bash({PYTHON} {PACKAGE} done:*)", f"Bash({PYTHON} {PACKAGE} ask:*)"]
     }
@@ -201,33 +201,37 @@ def test_the_interpreter_is_recorded_for_the_shell_guard(project: Project) -> No
 
 @pytest.mark.parametrize("value", ["1", "7"])
 def test_a_low_cap_of_the_persons_stays_with_a_warning(project: Project, value: str) -> None:
-    file = given(project, json.dumps({"env": {CAP_NAME: value}}))
+    file = given(project, json.dumps({"env": {CAP_VARIABLE: value}}))
     told = unfolded(project.fine("install"))
     assert f"! Claude Code ends a turn after {value} replies in a row without a tool call" in told
-    assert f"({CAP_NAME}={value}). That is your own setting, which stays" in told
-    assert json.loads(file.read_text(encoding="utf-8"))["env"] == {CAP_NAME: value}
+    assert f"({CAP_VARIABLE}={value}). That is your own setting, which stays" in told
+    assert json.loads(file.read_text(encoding="utf-8"))["env"] == {CAP_VARIABLE: value}
     project.fine("uninstall")
-    assert json.loads(file.read_text(encoding="utf-8")) == {"env": {CAP_NAME: value}}
+    assert json.loads(file.read_text(encoding="utf-8")) == {"env": {CAP_VARIABLE: value}}
 
 
 @pytest.mark.parametrize("value", ["0", "-1", "8", "500", "many"])
 def test_a_cap_that_is_high_enough_stays_without_a_word(project: Project, value: str) -> None:
-    given(project, json.dumps({"env": {CAP_NAME: value}}))
-    assert CAP_NAME not in project.fine("install")
+    given(project, json.dumps({"env": {CAP_VARIABLE: value}}))
+    assert CAP_VARIABLE not in project.fine("install")
 
 
 def test_a_cap_in_settings_or_environment_that_ours_would_hide_is_respected(project: Project) -> None:
-    given(project, json.dumps({"env": {CAP_NAME: "0"}}), "user")
-    project.fine("install", "--scope", "project", env={CAP_NAME: "5"})
-    assert CAP_NAME not in settings_file(project, "project").read_text(encoding="utf-8")
-    project.fine("install", "--scope", "user", env={CAP_NAME: "5"})
-    assert json.loads(settings_file(project, "user").read_text(encoding="utf-8"))["env"] == {CAP_NAME: "0"}
+    given(project, json.dumps({"env": {CAP_VARIABLE: "0"}}), "user")
+    project.fine("install", "--scope", "project", env={CAP_VARIABLE: "5"})
+    assert CAP_VARIABLE not in settings_file(project, "project").read_text(encoding="utf-8")
+    project.fine("install", "--scope", "user", env={CAP_VARIABLE: "5"})
+    assert json.loads(settings_file(project, "user").read_text(encoding="utf-8"))["env"] == {
+        CAP_VARIABLE: "0"
+    }
 
 
 def test_a_cap_in_settings_that_win_anyway_does_not_keep_ours_away(project: Project) -> None:
-    given(project, json.dumps({"env": {CAP_NAME: "0"}}), "local")
+    given(project, json.dumps({"env": {CAP_VARIABLE: "0"}}), "local")
     project.fine("install", "--scope", "user")
-    assert json.loads(settings_file(project, "user").read_text(encoding="utf-8"))["env"] == {CAP_NAME: "100"}
+    assert json.loads(settings_file(project, "user").read_text(encoding="utf-8"))["env"] == {
+        CAP_VARIABLE: "100"
+    }
 
 
 def test_the_status_line_comes_with_its_option(project: Project) -> None:
@@ -250,10 +254,10 @@ def test_another_status_line_stays_and_the_rest_goes_on(project: Project) -> Non
 
 
 def test_json_tells_what_was_done(project: Project) -> None:
-    file = given(project, json.dumps({"env": {CAP_NAME: "3"}}))
+    file = given(project, json.dumps({"env": {CAP_VARIABLE: "3"}}))
     told = json.loads(project.fine("install", "--json"))
     (warning,) = told.pop("warnings")
-    assert CAP_NAME in warning
+    assert CAP_VARIABLE in warning
     assert told == {
         "scope": "local",
         "path": str(file),
@@ -274,7 +278,7 @@ def test_without_a_record_only_hooks_go_and_the_rest_is_named(project: Project) 
     record.unlink()
     told = unfolded(project.fine("uninstall"))
     assert f"{PACKAGE} done:*)" in told
-    assert CAP_NAME in told
+    assert CAP_VARIABLE in told
     assert list(json.loads(file.read_text(encoding="utf-8"))) == ["permissions", "env"]
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from e2e.cli_project import OTHER, PACKAGE, SESSION, Project, unfolded
 from e2e.doctoring import plugin
-from ralphloop.agents import claude
+from ralphloop.agents.claude import program as claude
 from unit.domain.cases import each
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import pty
@@ -250,6 +251,16 @@ def test_work_counts_as_a_pause_so_that_a_busy_machine_shows_it_no_slower() -> N
             time.sleep(1)
     os.close(controller)
     assert time.monotonic() - begun < 4.5
+
+
+def test_a_narrow_terminal_gets_lines_that_can_be_read() -> None:
+    """One of ten columns hung: nothing was left for the words beside their labels."""
+    for columns in ("1", "10", "18", "40"):
+        stream = io.StringIO()
+        screen = Screen(stream, fast=True, color=False, env={"COLUMNS": columns})
+        screen.facts([("hook calls", "6, the slowest took 42 ms, which is less than a blink")])
+        assert len(stream.getvalue().splitlines()) == 3
+        assert max(map(len, stream.getvalue().splitlines())) <= 40
 
 
 @pytest.mark.parametrize(("options", "env"), [(["--no-color"], {}), ([], {"NO_COLOR": "1"})])

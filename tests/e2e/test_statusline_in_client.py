@@ -8,7 +8,7 @@ from e2e.client import REPOSITORY, ClientHome
 from e2e.conftest import ProjectFactory
 from e2e.looping import Outside, bash, feature_turns, features, plugin
 from e2e.terminal import COLUMNS, Terminal
-from ralphloop.agents.claude import statusline_command
+from ralphloop.agents.claude.program import statusline_command
 from ralphloop.lab.model_server import ModelServer
 from ralphloop.lab.reply import text
 

@@ -21,7 +21,7 @@ from e2e.looping import Outside, feature_turns, features, plugin
 from e2e.terminal import Terminal
 from fakes.effort import rounds
 from fakes.patience import eventually
-from ralphloop.agents import claude
+from ralphloop.agents.claude import program as claude
 from ralphloop.lab.model_server import ModelRequest, ModelServer
 from ralphloop.lab.reply import Reply, fail, text
 

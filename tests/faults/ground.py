@@ -190,7 +190,7 @@ def load_everything() -> None:
         import_module(f"ralphloop.cli.{name}")
     for name in ("answer", "session"):
         import_module(f"ralphloop.hook.{name}")
-    for name in ("stop", "session", "claim", "checks", "spec_folder", "commits"):
+    for name in ("stop", "session", "claim", "checks", "spec_folder"):
         import_module(f"ralphloop.engine.{name}")
     for name in ("prove", "commit"):
         import_module(f"ralphloop.proof.{name}")

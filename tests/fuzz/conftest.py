@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ralphloop.engine import history, stop
+from ralphloop.engine import claude_past, stop
 from ralphloop.store import tasks
 
 ROOT = str(Path(__file__).resolve().parents[2])
@@ -19,6 +19,6 @@ if ROOT not in sys.path:
 
 @pytest.fixture(autouse=True, scope="module")
 def _waits_as_before() -> Iterator[None]:
-    before = stop.LAG_S, tasks.PATIENCE_S, history.PATIENCE_S
+    before = stop.LAG_S, tasks.PATIENCE_S, claude_past.PATIENCE_S
     yield
-    stop.LAG_S, tasks.PATIENCE_S, history.PATIENCE_S = before
+    stop.LAG_S, tasks.PATIENCE_S, claude_past.PATIENCE_S = before

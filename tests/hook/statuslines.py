@@ -11,7 +11,7 @@ import ralphloop
 from fakes import warm
 from hook.harness import LoopProject
 from hook.proven import cli
-from ralphloop.agents.claude import statusline_command
+from ralphloop.agents.claude.program import statusline_command
 
 COMMAND = statusline_command(str(Path(ralphloop.__file__).parent))
 DEMO = {"features": "demo", "specum": "demo", "speckit": "001-demo"}

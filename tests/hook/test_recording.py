@@ -14,7 +14,7 @@ from hook.conftest import ProjectFactory
 from hook.harness import LAYOUTS, OTHER, OWNER, LoopProject, stop_here
 from hook.lines import text_line, tool_line, user_line
 from ralphloop.engine.find import Call
-from ralphloop.hook import excerpt
+from ralphloop.hook import recording
 from ralphloop.hook.answer import stop
 from ralphloop.hook.belongings import Belongings
 from ralphloop.store import records
@@ -123,7 +123,7 @@ def test_only_the_tail_of_a_long_transcript_is_kept_from_a_lines_start(features:
     features.turn("the very last words")
     kept = the_record(features)["transcript"]
     lines = (kept["before"] + kept["new"]).splitlines()
-    assert 0 < len(kept["before"]) + len(kept["new"]) <= excerpt.MOST
+    assert 0 < len(kept["before"]) + len(kept["new"]) <= recording.MOST
     assert kept["skipped"] > 0
     assert all(json.loads(line)["type"] in ("assistant", "user") for line in lines)
     assert "the very last words" in lines[-1]

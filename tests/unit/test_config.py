@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ralphloop import config
-from ralphloop.config import source, value
+from ralphloop.config import keys, origin
 from ralphloop.domain.model import UNLIMITED
 from ralphloop.engine import announce
 from ralphloop.errors import ConfigError
@@ -161,7 +161,7 @@ def test_an_unknown_key_like_no_other_is_refused_with_where_to_look(place: Place
         (b"x = " + b"[" * 5000, "not TOML"),
         (b"batch = " + b"9" * 5000, "not TOML"),
         (b"batch = 1\xff\n", "not UTF-8"),
-        (b"#" * (source.SIZE_MAX + 1), "too large"),
+        (b"#" * (origin.SIZE_MAX + 1), "too large"),
     ],
 )
 def test_a_broken_file_is_named_with_the_line(place: Place, data: bytes, told: str) -> None:
@@ -286,9 +286,9 @@ def test_a_webhook_without_an_address_is_warned_of(place: Place) -> None:
 
 
 def test_an_option_of_no_limit_stays_one_of_the_command_line() -> None:
-    assert value.turns("0") == UNLIMITED
+    assert keys.turns("0") == UNLIMITED
     with pytest.raises(ValueError, match="above zero"):
-        value.count("00000000019999999999")
+        keys.count("00000000019999999999")
 
 
 def test_the_document_has_every_key_with_its_default_and_help() -> None:

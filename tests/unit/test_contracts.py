@@ -19,6 +19,7 @@ PLANTED = {
     "The laboratory is apart": ("entry.py", "import ralphloop.lab.forked"),
     "Loops need no terminal": ("loops/task.py", "import argparse"),
     "Only the hook knows the client's JSON": ("loops/task.py", "import ralphloop.hook.wire"),
+    "A client is asked through the registry": ("views/figure.py", "import ralphloop.agents.claude.usage"),
     "The hot path imports nothing heavy": ("engine/stop.py", "import re"),
 }
 # The scripted model server is a program of its own, which tells its address.

@@ -1,4 +1,4 @@
-"""The plan of the house holds: few parts with one reader, no name twice, a map on one page that names what is there."""
+"""The plan of the house holds: few parts with one reader, no name twice, a map that names what is there."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ PACKAGE = REPOSITORY / "src" / "ralphloop"
 MAP = (REPOSITORY / "ARCHITECTURE.md").read_text()
 
 _spec = importlib.util.spec_from_file_location("house", REPOSITORY / "scripts/house.py")
-assert _spec is not None and _spec.loader is not None
+assert _spec is not None
+assert _spec.loader is not None
 house = importlib.util.module_from_spec(_spec)
 sys.modules["house"] = house
 _spec.loader.exec_module(house)
@@ -77,7 +78,11 @@ def test_what_the_map_names_is_there():
         assert (PACKAGE / name).exists() or (REPOSITORY / name).exists(), name
     for folder, name in re.findall(r"\b([a-z]+)/([a-z_]+)\b(?![./])", MAP):
         if (PACKAGE / folder).is_dir():
-            there = [PACKAGE / folder / name, PACKAGE / folder / f"{name}.py", PACKAGE / folder / f"{name}.sh"]
+            there = [
+                PACKAGE / folder / name,
+                PACKAGE / folder / f"{name}.py",
+                PACKAGE / folder / f"{name}.sh",
+            ]
             assert any(path.exists() for path in there), f"{folder}/{name}"
 
 

@@ -21,9 +21,7 @@ EXCEPTIONS = {
     "lab.conformance.case": "a case can be for any layout, which is no layout",
     "lab.conformance.hook": "a hook has a command for each layout that it serves",
     "lab.conformance.scene": "a case can be for any layout, which is no layout",
-    "loops.spec.kind": "the steps of the plugins that write specs",
-    "loops.spec.speckit": "what only one plugin can do",
-    "loops.spec.specum": "what only one plugin can do",
+    "loops.spec.catalogue": "the steps of the plugins that write specs",
     "loops.spec.triage": "epics, which only one plugin has",
 }
 # `features` is also a member of every feature_list.json: a layout only where it is used as one.

@@ -1,13 +1,21 @@
-"""Tells an agent's tools from the person's own terminal, by what clients put into the environment."""
+"""Tells an agent's tools from the person's own terminal by what clients put into the environment, and takes
+that out again for a client that we start."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
+from ralphloop.agents.registry import NAMES, client
+from ralphloop.domain.model import ATTENDED_VARIABLE, PID_VARIABLE
+
+# By this our hook knows that no person typed the session's prompt.
+RUN = "RALPHLOOP_RUN"
+
+_KNOWN = [client(name).variables for name in NAMES]
 # Variables that a client sets for the commands its agent runs. An agent can unset them, so this stops
 # the short way, not a hostile program.
 AGENT_TOOLS = {
-    "CLAUDECODE": "Claude Code",
+    **{mark: title for known in _KNOWN for mark, title in known.TOOLS.items()},
     "COPILOT_CLI": "Copilot CLI",
     "QWEN_CODE": "Qwen Code",
     "GEMINI_CLI": "Gemini CLI",
@@ -21,11 +29,13 @@ AGENT_TOOLS = {
     "AI_AGENT": "a coding agent",
     "RALPHLOOP_CHECK": "a check",
 }
+_MARKS = frozenset(AGENT_TOOLS).union(*(known.MARKS for known in _KNOWN))
+_FAMILIES = tuple(family for known in _KNOWN for family in known.MARK_FAMILIES)
 
 
 def agent_in(env: Mapping[str, str]) -> str:
     """The client whose tool runs this, or nothing if it is the person's own terminal."""
-    return next((client for name, client in AGENT_TOOLS.items() if env.get(name)), "")
+    return next((title for name, title in AGENT_TOOLS.items() if env.get(name)), "")
 
 
 def started_by_agent(env: Mapping[str, str]) -> bool:
@@ -35,9 +45,17 @@ def started_by_agent(env: Mapping[str, str]) -> bool:
     if env.get("AI_AGENT", "").endswith("_agent"):
         return True
     try:
-        with open(f"/proc/{int(env.get('CLAUDE_PID', ''))}/environ", "rb") as file:
+        with open(f"/proc/{int(env.get(PID_VARIABLE, ''))}/environ", "rb") as file:
             pairs = (entry.partition("=") for entry in file.read().decode("utf-8", "replace").split("\0"))
             began = {name: value for name, _, value in pairs}
     except (OSError, ValueError):
-        return env.get("CLAUDE_CODE_SESSION_ATTENDED") == "0"
+        return env.get(ATTENDED_VARIABLE) == "0"
     return bool(agent_in(began))
+
+
+def scrubbed(env: Mapping[str, str]) -> dict[str, str]:
+    """Without what marks the children of a client; everything that the person set for one stays."""
+    kept = {
+        name: value for name, value in env.items() if name not in _MARKS and not name.startswith(_FAMILIES)
+    }
+    return {**kept, RUN: "1"}

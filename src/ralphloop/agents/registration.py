@@ -1,26 +1,20 @@
-"""What Claude Code's settings say about hooks: which files count, what they register, what is ours."""
+"""Our hooks at a client: what it would load of them, and what an installation puts in or takes out."""
 
 from __future__ import annotations
 
 import os
-import re
-import shlex
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
-from ralphloop.agents import claude
-from ralphloop.domain import jsontext
-from ralphloop.tasklists.registry import LAYOUTS
+from ralphloop.agents.settings_text import Path
 
-PLUGIN_ROOT = "${CLAUDE_PLUGIN_ROOT}"
+MARKET = "ralphloop"  # where our plugins are published
 SETTINGS, STATUSLINE = "settings", "statusline"  # as whom our command lines in settings run
-# Wide in the path only: what is found is written anew and compared.
-SHAPE = re.compile(
-    r"(?P<on>rl_on=[a-z]+ )?rl_guard=(?P<guard>.+) rl_as=(?P<name>[a-z-]+) "
-    r"rl_layouts=(?P<layouts>[a-z ']+); .+",
-    re.DOTALL,
-)
+ADDED, UPDATED, SAME = "added", "updated", "unchanged"
+THEIRS = "left alone"
+# Above every row of replies without a tool call that we allow, and still an end for a hook that never stops.
+CAP = "100"
 
 Read = Callable[[str], "str | None"]
 
@@ -62,132 +56,100 @@ class Registration:
         return layout in self.line.layouts
 
 
-def config_folder(env: Mapping[str, str]) -> str:
-    """Where the person's own settings and plugins are."""
-    return env.get("CLAUDE_CONFIG_DIR") or os.path.join(env.get("HOME") or os.path.expanduser("~"), ".claude")
+class Plugin(Protocol):
+    """A plugin that the client's settings switch on."""
+
+    @property
+    def id(self) -> str: ...  # name@marketplace
+    @property
+    def name(self) -> str: ...
+    @property
+    def settings(self) -> Sequence[Settings]: ...  # the files that switch it on
+    @property
+    def root(self) -> str: ...  # its folder; empty if it is not installed
+    @property
+    def is_ours(self) -> bool: ...
+    @property
+    def runs_only_ours(self) -> bool: ...
+    @property
+    def has_stop_hook(self) -> bool: ...
 
 
-def settings_paths(config: str, folders: Iterable[str]) -> list[tuple[str, str]]:
-    """Scope and path of each settings file, those that win last."""
-    found = [("user", os.path.join(config, "settings.json"))]
-    for folder in dict.fromkeys(folders):
-        below = os.path.join(folder, ".claude")
-        found.append(("project", os.path.join(below, "settings.json")))
-        found.append(("local", os.path.join(below, "settings.local.json")))
-    # in the home itself the person's settings are also the project's: one file, not two
-    first = {path: scope for scope, path in reversed(found)}
-    return [(scope, path) for scope, path in found if first.get(path) == scope]
+@dataclass(frozen=True)
+class Setup:
+    """What the client would load for a session; `off` is the file that switches every hook off."""
+
+    settings: Sequence[Settings]
+    plugins: Sequence[Plugin]
+    registrations: Sequence[Registration]
+    off: Settings | None
+
+    def serving(self, layout: str) -> list[Registration]:
+        """What is registered for this layout; the client runs the same command line once (2.1.325)."""
+        found: dict[tuple[Line, str], Registration] = {}
+        for each in self.registrations:
+            if each.serves(layout):
+                found.setdefault((each.line, each.root), each)
+        return list(found.values())
+
+    def serves(self, layout: str) -> bool:
+        """Whether a session gets a hook for this layout: one that is registered, and whose file is there."""
+        return any(os.path.isfile(each.guard) for each in self.serving(layout))
 
 
-def load(paths: Iterable[tuple[str, str]], read: Read) -> list[Settings]:
-    """The settings files that exist."""
-    found = []
-    for scope, path in paths:
+@dataclass(frozen=True)
+class Wanted:
+    """What the settings should hold. The cap is `raised` unless the person set it elsewhere; the status line
+    is `shown` if it is asked for, and kept up to date where it is."""
+
+    hook: str
+    rules: tuple[str, ...] = ()
+    statusline: str = ""
+    raised: bool = True
+    shown: bool = False
+
+
+@dataclass
+class Ours:
+    """What of a settings file is ours: just this goes again, and the containers are left as they were."""
+
+    traces: dict[Path, str | None] = field(default_factory=dict)
+    rules: list[str] = field(default_factory=list)
+    cap: bool = False
+    statusline: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        traces = [[list(path), blank] for path, blank in self.traces.items()]
+        return {"traces": traces, "rules": self.rules, "cap": self.cap, "statusline": self.statusline}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Ours:
+        """ValueError for what is no record."""
         try:
-            text = read(path)
-            if text is not None:
-                found.append(Settings(scope, path, jsontext.parse_object(text or "{}")))
-        except OSError as error:
-            found.append(Settings(scope, path, fault=f"cannot be read ({error.strerror or error})"))
-        except ValueError as error:
-            found.append(Settings(scope, path, fault=_told(error)))
-    return found
+            traces = {tuple(path): blank for path, blank in data["traces"]}
+            return cls(
+                traces, [str(rule) for rule in data["rules"]], data["cap"] is True, data["statusline"] is True
+            )
+        except (KeyError, TypeError) as error:
+            raise ValueError("not a record of an installation") from error
 
 
-def _told(error: ValueError) -> str:
-    line = getattr(error, "lineno", None)
-    if line is None:
-        return f"is not usable ({error})"
-    return f"is not JSON at line {line}, column {getattr(error, 'colno', 1)} ({getattr(error, 'msg', error)})"
+@dataclass(frozen=True)
+class Installed:
+    """The new text, what of it is ours, and what was done about each part."""
+
+    text: str
+    ours: Ours
+    hooks: str
+    rules: str
+    cap: str
+    statusline: str
 
 
-def switched_off(settings: Iterable[Settings]) -> Settings | None:
-    """The file that switches every hook off: the last one that says anything about it decides."""
-    said = [each for each in settings if "disableAllHooks" in each.data]
-    return said[-1] if said and said[-1].data["disableAllHooks"] is True else None
+@dataclass(frozen=True)
+class Removed:
+    """What went, what looks like ours but is not known to be, and the text without our part."""
 
-
-def enabled_plugins(settings: Iterable[Settings]) -> dict[str, list[Settings]]:
-    """Each plugin that is on, with the files that say so; a file that wins later can switch it off."""
-    said: dict[str, list[Settings]] = {}
-    last: dict[str, bool] = {}
-    for each in settings:
-        plugins = each.data.get("enabledPlugins")
-        for name, on in plugins.items() if isinstance(plugins, dict) else ():
-            last[name] = on is True
-            if on is True:
-                said.setdefault(name, []).append(each)
-    return {name: files for name, files in said.items() if last[name]}
-
-
-def entries(data: Mapping[str, Any], event: str) -> Iterator[dict[str, Any]]:
-    """The hooks of one event, whatever else stands between them."""
-    return (entry for _, entry in placed(data, event))
-
-
-def placed(data: Mapping[str, Any], event: str) -> Iterator[tuple[tuple[str | int, ...], dict[str, Any]]]:
-    """Each hook of one event, with the keys that lead to it."""
-    hooks = data.get("hooks")
-    groups = hooks.get(event) if isinstance(hooks, dict) else None
-    for place, group in enumerate(groups if isinstance(groups, list) else ()):
-        listed = group.get("hooks") if isinstance(group, dict) else None
-        for index, entry in enumerate(listed if isinstance(listed, list) else ()):
-            if isinstance(entry, dict):
-                yield ("hooks", event, place, "hooks", index), entry
-
-
-def command_of(entry: Mapping[str, Any]) -> str:
-    """What a hook runs, as one line; a hook that runs no command by what it asks or calls."""
-    arguments = entry.get("args")
-    words = arguments if isinstance(arguments, list) else []
-    first = next((entry[key] for key in ("command", "prompt", "url", "tool") if entry.get(key)), "")
-    return " ".join(str(word) for word in (first, *words))
-
-
-def parse(line: str, root: str = "") -> Line | None:
-    """A command line of ours taken apart, of settings or of the plugin in the folder `root`.
-
-    Ours is what has our shape from end to end: a repository can bring settings of its own, and what only
-    names our files may do anything."""
-    found = SHAPE.fullmatch(line)
-    guard = os.path.join(root, "lib", "hook", "guard.sh") if root else _word(found["guard"] if found else "")
-    layouts = tuple(found["layouts"].strip("'").split(" ")) if found else ()
-    if found is None or not os.path.isabs(guard) or not set(layouts) <= set(LAYOUTS):
-        return None
-    written = os.path.join(PLUGIN_ROOT, "lib") if root else os.path.dirname(os.path.dirname(guard))
-    own = claude.hook_command(written, registration=found["name"], layouts=layouts)
-    if root:  # in a plugin's file the client fills in the folder, which single quotes would prevent
-        path = os.path.join(written, "hook", "guard.sh")
-        own = own.replace(shlex.quote(path), f'"{path}"')
-    return Line(guard, found["name"], layouts) if line == (found["on"] or "") + own else None
-
-
-def _word(text: str) -> str:
-    """The one word that a shell would make of this; empty if it is not one."""
-    try:
-        words = shlex.split(text)
-    except ValueError:
-        return ""
-    return words[0] if len(words) == 1 else ""
-
-
-def ours(entry: Mapping[str, Any], root: str = "") -> Line | None:
-    """Our part in a hook of settings, or of the plugin in the folder `root`; None for any other hook."""
-    command = entry.get("command")
-    if "args" in entry or entry.get("type", "command") != "command" or not isinstance(command, str):
-        return None
-    line = parse(command, root)
-    return line if line and (line.name == SETTINGS) is not bool(root) else None
-
-
-def registrations(
-    data: Mapping[str, Any], *, scope: str, name: str, events: Sequence[str], root: str = ""
-) -> list[Registration]:
-    """Our hooks for Stop in one settings file or one plugin, each with the events that it is there for."""
-    found: dict[Line, Registration] = {}
-    for entry in entries(data, "Stop"):
-        line = ours(entry, root)
-        if line is not None and line not in found:
-            there = [each for each in events if any(ours(one, root) == line for one in entries(data, each))]
-            found[line] = Registration(scope, name, line, tuple(there), root)
-    return list(found.values())
+    gone: list[str]
+    left: list[str]
+    text: str

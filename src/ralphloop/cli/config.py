@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 from ralphloop import config
 from ralphloop.cli.output import complain, say_json, tell
+from ralphloop.config import keys as values
 from ralphloop.loops.place import here
 
 NOT_SET = "-"
@@ -68,10 +69,10 @@ def _as_json(settings: config.Config, places: Mapping[str, str]) -> dict[str, An
 
 
 def _public(key: str, value: Any) -> Any:
-    """What may be seen: whoever knows the whole address of a webhook can send to it."""
-    if value and key == "webhook_token":
+    """What may be seen: whoever knows the whole of such an address can send to it."""
+    if value and config.KEYS[key].read is values.token:
         return HIDDEN
-    if value and key == "webhook_url":
+    if value and config.KEYS[key].read is values.url:
         parts = urlsplit(value)
         return f"{parts.scheme}://{parts.netloc}/…"
     return value
@@ -86,7 +87,7 @@ def _shown(key: str, value: Any) -> str:
         return str(value).lower()
     if isinstance(value, tuple):
         return ", ".join(value) or "off"
-    if isinstance(value, float) and not key.endswith("cost"):
+    if config.KEYS[key].read in (values.time_s, values.margin_s):
         return _time(value)
     return f"{value:.2f}" if isinstance(value, float) else str(value)
 

@@ -9,14 +9,13 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import takewhile
 
-from ralphloop.agents import claude, registration, settings
-from ralphloop.agents.settings import CAP, CAP_NAME, THEIRS, Installed, Wanted
-from ralphloop.agents.settings_hooks import ADDED, SAME
+from ralphloop.agents.registration import ADDED, CAP, SAME, THEIRS, Installed, Wanted
+from ralphloop.agents.registry import client
 from ralphloop.cli import scope
 from ralphloop.cli.output import say_json, tell
 from ralphloop.engine.words import command, shown
-from ralphloop.loops.client import CAP_REPAIR, PACKAGE, cap_in, cap_told, is_low, record_python
 from ralphloop.loops.place import Place, here
+from ralphloop.loops.setup import CAP_RAISED, CAP_REPAIR, PACKAGE, cap_in, cap_told, is_low, record_python
 from ralphloop.store import files
 from ralphloop.store.installs import BACKED_UP, BEGAN, FOLDER, GUARD, WHOLE, SettingsFile
 
@@ -76,6 +75,7 @@ def _install(place: Place, file: SettingsFile, *, statusline: bool) -> Said:
     below = _cap_below(place, file.path)
     wanted = _wanted(place, raises_cap=not below, statusline=statusline)
     kept = scope.recorded(file) if before is not None else None
+    settings = client().settings
     done = settings.install(before or "", wanted, kept)
     changed = done.text != before
     backup = _write(file, done, before=before) if changed else ""
@@ -84,11 +84,11 @@ def _install(place: Place, file: SettingsFile, *, statusline: bool) -> Said:
 
 def _wanted(place: Place, *, raises_cap: bool, statusline: bool) -> Wanted:
     """The rules are in the words that the hook will tell the agent, under the interpreter that it runs in."""
-    word = command(place.env)
+    word, agent = command(place.env), client()
     return Wanted(
-        hook=claude.hook_command(PACKAGE),
-        rules=tuple(f"Bash({word} {claim}:*)" for claim in CLAIMS),
-        statusline=claude.statusline_command(PACKAGE),
+        hook=agent.program.hook_command(PACKAGE),
+        rules=tuple(agent.settings.rule(f"{word} {claim}") for claim in CLAIMS),
+        statusline=agent.program.statusline_command(PACKAGE),
         raised=raises_cap,
         shown=statusline,
     )
@@ -96,8 +96,8 @@ def _wanted(place: Place, *, raises_cap: bool, statusline: bool) -> Wanted:
 
 def _cap_below(place: Place, path: str) -> str:
     """The cap that the person set where this file's would win over it; empty if none."""
-    config = os.path.abspath(registration.config_folder(place.env))
-    paths = registration.settings_paths(config, [place.project])
+    registration = client().registration
+    paths = registration.settings_paths(place.env, [place.project])
     below = takewhile(lambda scoped: scoped[1] != path, paths)
     return cap_in(place.env, registration.load(below, files.read_text))
 
@@ -110,7 +110,7 @@ def _write(file: SettingsFile, done: Installed, *, before: str | None) -> str:
         **{key: known[key] for key in (FOLDER, BACKED_UP, BEGAN) if key in known},
         GUARD: os.path.join(PACKAGE, "hook", "guard.sh"),
     }
-    is_blank = settings.is_blank(before)
+    is_blank = client().settings.is_blank(before)
     if is_blank:
         record[BEGAN] = before
     if is_blank or known.get(WHOLE) == before:
@@ -126,11 +126,11 @@ def _told(said: Said, path: str) -> Iterator[str]:
     yield f"Changed {path}:"
     if done.hooks != SAME:
         done_so = "registered" if done.hooks == ADDED else "brought up to date"
-        yield f"The hooks are {done_so}: {', '.join(claude.EVENTS)}."
+        yield f"The hooks are {done_so}: {', '.join(client().program.EVENTS)}."
     if done.rules != SAME:
         yield f"The agent may run without asking you: {', '.join(said.wanted.rules)}"
     if done.cap == ADDED:
-        yield f"{CAP_NAME} is {CAP}: {cap_told(CAP)}."
+        yield f"{CAP_RAISED}: {cap_told(CAP)}."
     if done.statusline not in (SAME, THEIRS):
         yield "The status line shows the loop."
 

@@ -12,14 +12,14 @@ from importlib import import_module
 from typing import NoReturn, Protocol
 
 from ralphloop.cli.misuse import PROGRAM, Parser, must_stand_behind, needs_command, no_command
-from ralphloop.cli.output import complain
+from ralphloop.cli.output import complain, mute
 from ralphloop.errors import BusyError, UsageError, UserError
 from ralphloop.store import files, shelf
 from ralphloop.version import VERSION
 
 FINE, EXPECTED, WRONG_USAGE, BUG, UNREAD = 0, 1, 2, 3, 141
-# First word of a call from a plugin's prompt: the arguments are those that the prompt hook has kept. Claude
-# Code drops a prompt whose command fails, so what went wrong is said on stdout then, with exit code 0.
+# First word of a call from a plugin's prompt: the arguments are those that the prompt hook has kept. The
+# client drops a prompt whose command fails, so what went wrong is said on stdout then, with exit code 0.
 TYPED = "--typed"
 USUAL = "status"  # the command where none is named
 
@@ -95,6 +95,9 @@ exit codes: 0 fine, 1 an error that says what to do next, 2 wrong usage,
 """
 
 
+ROOM = "make room where it goes, or send it elsewhere"
+
+
 class Command(Protocol):
     """What each command's module offers."""
 
@@ -128,14 +131,16 @@ def _guarded(work: Callable[[], int]) -> int:
     except UserError as error:
         complain(error.message)
         return WRONG_USAGE if isinstance(error, UsageError) else EXPECTED
-    except BrokenPipeError:
-        _reader_left()
+    except BrokenPipeError:  # `| head` has seen enough
+        mute(sys.stdout)
         return code
     except BusyError:
         complain("other ralphloop processes are at work here; try again in a moment.")
         return EXPECTED
     except OSError as error:
-        complain(_told(error))
+        complain(
+            _told(error) if _can_print() else f"the output cannot be written ({error.strerror}); {ROOM}."
+        )
         return EXPECTED
     except Exception as error:
         complain(_report(error))
@@ -231,11 +236,14 @@ def _never_fail_to_print() -> None:
             reconfigure(errors="replace")
 
 
-def _reader_left() -> None:
-    """`| head` has seen enough: what is still in the buffer goes nowhere."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, sys.stdout.fileno())
-    os.close(nowhere)
+def _can_print() -> bool:
+    """Whether stdout takes what was printed until now."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        mute(sys.stdout)
+        return False
+    return True
 
 
 def _told(error: OSError) -> str:

@@ -53,7 +53,19 @@ def say_json(data: Any) -> None:
 def complain(message: str) -> None:
     """On stderr, whatever the message holds: one line, or as many as a terminal needs."""
     told = "ralphloop: " + plain(message)
-    print(_folded(told, sys.stderr) if sys.stderr.isatty() else told, file=sys.stderr)
+    try:
+        print(_folded(told, sys.stderr) if sys.stderr.isatty() else told, file=sys.stderr)
+    except OSError:  # there is nobody else to tell
+        mute(sys.stderr)
+
+
+def mute(stream: TextIO) -> None:
+    """Let what is still in the buffer go nowhere, or Python tells at its end that it could not."""
+    import os
+
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)
 
 
 def show_progress(told: str) -> None:

@@ -6,7 +6,7 @@ import argparse
 
 from ralphloop import loops
 from ralphloop.cli.output import show
-from ralphloop.loops.result import EXIT_CODES
+from ralphloop.loops.result import exit_code_table
 from ralphloop.loops.standing import SHAPES
 
 
@@ -20,7 +20,7 @@ examples:
   ralphloop report shop --format html --output report.html
   ralphloop report shop --format json
 
-{EXIT_CODES}"""
+{exit_code_table()}"""
 
 
 def run(args: argparse.Namespace) -> int:

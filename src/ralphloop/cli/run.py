@@ -13,7 +13,7 @@ from ralphloop.cli import allowance
 from ralphloop.cli.dialog import consented
 from ralphloop.cli.output import complain, show, tell
 from ralphloop.loops import drive
-from ralphloop.loops.result import EXIT_CODES
+from ralphloop.loops.result import exit_code_table
 from ralphloop.loops.supervised import LOG
 from ralphloop.views.live.show import LEFT, NO_RICH, why_plain
 from ralphloop.views.live.show import show as show_live
@@ -33,7 +33,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         choices=config.PERMISSION_MODES,
         help="what the agent may do unasked (default: acceptEdits)",
     )
-    parser.add_argument("--agent", choices=config.AGENTS, help="which client (default: claude)")
+    parser.add_argument("--agent", choices=config.AGENTS, help=f"which client (default: {config.AGENTS[0]})")
     parser.add_argument(
         "--idle-timeout", metavar="20m", type=allowance.seconds, help="end a session that is silent so long"
     )
@@ -61,7 +61,7 @@ examples:
 A loop that rests, or whose supervisor was killed, goes on where it was. Ctrl-C
 pauses it, twice kills the session; q leaves the view and lets it run.
 
-{EXIT_CODES}"""
+{exit_code_table()}"""
 
 
 def run(args: argparse.Namespace) -> int:

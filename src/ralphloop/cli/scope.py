@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TypeVar
 
-from ralphloop.agents import registration, settings
+from ralphloop.agents.registration import Ours
+from ralphloop.agents.registry import NAMES, USUAL, client
 from ralphloop.errors import BusyError, SettingsChangedError, UserError
 from ralphloop.loops.place import Place, require_person
 from ralphloop.store import installs
@@ -17,7 +17,6 @@ from ralphloop.store.installs import SettingsFile
 T = TypeVar("T")
 
 LOCAL, PROJECT, USER = "local", "project", "user"
-AGENTS = ("claude",)
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -27,14 +26,15 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         default=LOCAL,
         help="for you in this project (local, the default), for everybody in it, or for you in all projects",
     )
-    parser.add_argument("--agent", choices=AGENTS, default=AGENTS[0], help="whose settings (default: claude)")
+    parser.add_argument("--agent", choices=NAMES, default=USUAL, help=f"whose settings (default: {USUAL})")
 
 
 @contextmanager
 def opened(place: Place, scope: str) -> Iterator[SettingsFile]:
     """The scope's settings file, for the person, while no other process of ours changes one."""
     require_person(place.env, "a change of the client's settings")
-    file = SettingsFile(_path(place, scope), place.env, root="" if scope == USER else place.project)
+    path = client().registration.settings_path(scope, project=place.project, env=place.env)
+    file = SettingsFile(path, place.env, root="" if scope == USER else place.project)
     must_stay(file)
     usable_text(file)  # refused before anything is written, a lock included
     with locked(file):
@@ -58,30 +58,21 @@ def locked(file: SettingsFile) -> Iterator[None]:
         raise UserError("another ralphloop changes settings right now; try again in a moment.") from None
 
 
-def _path(place: Place, scope: str) -> str:
-    if scope == USER:
-        return os.path.join(os.path.abspath(registration.config_folder(place.env)), "settings.json")
-    name = "settings.json" if scope == PROJECT else "settings.local.json"
-    return os.path.join(place.project, ".claude", name)
-
-
 def usable_text(file: SettingsFile) -> str | None:
     """The file's text, None if there is no file; an error if we could not change it without harm."""
     text = file.read()
-    if text is None or settings.is_blank(text):
+    if text is None or client().settings.is_blank(text):
         return text
-    (found,) = registration.load([("", file.path)], lambda _: text)
-    wrong = found.fault or settings.misshapen(found.data)
+    wrong = client().settings.fault(text)
     if wrong:
-        told = wrong if found.fault else f"cannot be used: {wrong}"
-        raise UserError(f"{file.path} {told}. Repair it and run this again; nothing was changed.")
+        raise UserError(f"{file.path} {wrong}. Repair it and run this again; nothing was changed.")
     return text
 
 
-def recorded(file: SettingsFile) -> settings.Ours | None:
+def recorded(file: SettingsFile) -> Ours | None:
     """What an installation left in the file, as far as it was recorded."""
     try:
-        return settings.Ours.from_json(file.record() or {})
+        return Ours.from_json(file.record() or {})
     except ValueError:
         return None
 

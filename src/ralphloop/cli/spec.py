@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterable, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ralphloop import loops
 from ralphloop.cli import allowance
 from ralphloop.cli.output import show, tell
-from ralphloop.loops.spec import ending, execution, overview, step, wording
+from ralphloop.loops.spec import course, execution, wording
 from ralphloop.loops.spec.catalogue import Kind, specs_here
+
+Option = tuple[str, dict[str, Any]]
 
 
 class Action(NamedTuple):
     told: str
     run: Callable[[argparse.Namespace], int]
-    options: Callable[[argparse.ArgumentParser], None]
+    options: tuple[Option, ...]
     examples: tuple[str, ...]
 
 
@@ -30,7 +32,8 @@ def add_actions(parser: argparse.ArgumentParser, kind: Kind, *, actions: Mapping
             description=action.told[0].upper() + action.told[1:] + ".",
             epilog=_examples(kind, ((name, example) for example in action.examples)),
         )
-        action.options(sub)
+        for option, terms in action.options:
+            sub.add_argument(option, **terms)
         sub.set_defaults(kind=kind, act=action.run)
     parser.epilog = _examples(kind, ((name, action.examples[0]) for name, action in actions.items()))
 
@@ -45,41 +48,29 @@ def run(args: argparse.Namespace) -> int:
     return code
 
 
-def text_option(told: str) -> Callable[[argparse.ArgumentParser], None]:
-    def add(parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("text", metavar="TEXT", nargs="*", help=told)
-
-    return add
+def option(name: str, told: str, **terms: Any) -> Option:
+    return name, {"help": told, **terms}
 
 
-def json_option(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help="print JSON")
+def text(told: str) -> Option:
+    return option("text", told, metavar="TEXT", nargs="*")
 
 
-def name_option(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", metavar="NAME", nargs="?", help="which one (default: the current one)")
-
-
-def target_option(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", metavar="NAME", help="its name, number or ./path")
-
-
-def implement_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--max-task-iterations", metavar="N", type=allowance.count, help="attempts at one task (default: 5)"
-    )
-    parser.add_argument(
-        "--max-global-iterations", metavar="N", type=allowance.count, help="turns at most (default: 100)"
-    )
-    parser.add_argument(
-        "--recovery-mode", action="store_true", help="let the agent add fix tasks for a task that fails"
-    )
+ADDS = (text("what you want to say about it"),)
+JSON = (option("--json", "print JSON", action="store_true"),)
+NAME = (option("name", "which one (default: the current one)", metavar="NAME", nargs="?"),)
+TARGET = (option("name", "its name, number or ./path", metavar="NAME"),)
+LIMITS = (
+    option("--max-task-iterations", "attempts at one task (default: 5)", metavar="N", type=allowance.count),
+    option("--max-global-iterations", "turns at most (default: 100)", metavar="N", type=allowance.count),
+    option("--recovery-mode", "let the agent add fix tasks for a task that fails", action="store_true"),
+)
 
 
 def phase(args: argparse.Namespace) -> int:
     """Begin the step that is called as the action is."""
-    place, text = loops.here(), wording.whole(args.text)
-    return show(step.begin(place, specs_here(args.kind, place), action=args.action, text=text))
+    place, said = loops.here(), wording.whole(args.text)
+    return show(course.begin(place, specs_here(args.kind, place), action=args.action, text=said))
 
 
 def implement(args: argparse.Namespace) -> int:
@@ -90,14 +81,14 @@ def implement(args: argparse.Namespace) -> int:
 
 
 def status(args: argparse.Namespace) -> int:
-    return show(overview.status(args.kind, loops.here(writes=False)), as_json=args.json)
+    return show(course.status(args.kind, loops.here(writes=False)), as_json=args.json)
 
 
 def switch(args: argparse.Namespace) -> int:
     place = loops.here()
-    return show(ending.switch(place, specs_here(args.kind, place), name=args.name))
+    return show(execution.switch(place, specs_here(args.kind, place), name=args.name))
 
 
 def cancel(args: argparse.Namespace) -> int:
     place = loops.here()
-    return show(ending.cancel(place, specs_here(args.kind, place), name=args.name, told=tell))
+    return show(execution.cancel(place, specs_here(args.kind, place), name=args.name, told=tell))

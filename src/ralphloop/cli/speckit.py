@@ -7,9 +7,9 @@ import argparse
 from ralphloop import loops
 from ralphloop.cli import spec
 from ralphloop.cli.output import show
-from ralphloop.cli.spec import Action, text_option
+from ralphloop.cli.spec import ADDS, Action, text
 from ralphloop.loops.slash_arguments import Options
-from ralphloop.loops.spec import creation, step
+from ralphloop.loops.spec import course, creation
 from ralphloop.loops.spec.catalogue import SPECKIT_KIND as KIND
 
 # what is free text when it is typed in the client
@@ -26,33 +26,32 @@ def _start(args: argparse.Namespace) -> int:
 
 
 def _constitution(args: argparse.Namespace) -> int:
-    return show(step.constitution(KIND, loops.here(), args.text))
+    return show(course.constitution(KIND, loops.here(), args.text))
 
 
 def _specify(args: argparse.Namespace) -> int:
     return show(creation.specify(KIND, loops.here(), args.text))
 
 
-_ADDS = text_option("what you want to say about it")
 ACTIONS = {
     "start": Action("go on where the current feature stands, or begin one", _start,
-                    text_option("a feature's name or number, or what a new one is for"),
+                    (text("a feature's name or number, or what a new one is for"),),
                     ("'Let people log in'", "001")),
-    "constitution": Action("write down the project's principles", _constitution, _ADDS,
+    "constitution": Action("write down the project's principles", _constitution, ADDS,
                            ("'test first, few dependencies'", "")),
     "specify": Action("make a feature and begin its specification", _specify,
-                      text_option("what the feature shall do"), ("'Let people log in'",)),
-    "clarify": Action("ask about what the specification leaves open", spec.phase, _ADDS, ("",)),
-    "plan": Action("begin the technical plan", spec.phase, _ADDS, ("", "'SQLite, no framework'")),
-    "tasks": Action("begin the list of tasks", spec.phase, _ADDS, ("",)),
-    "analyze": Action("look whether the documents fit together", spec.phase, _ADDS, ("",)),
+                      (text("what the feature shall do"),), ("'Let people log in'",)),
+    "clarify": Action("ask about what the specification leaves open", spec.phase, ADDS, ("",)),
+    "plan": Action("begin the technical plan", spec.phase, ADDS, ("", "'SQLite, no framework'")),
+    "tasks": Action("begin the list of tasks", spec.phase, ADDS, ("",)),
+    "analyze": Action("look whether the documents fit together", spec.phase, ADDS, ("",)),
     "checklist": Action("write a checklist for the specification", spec.phase,
-                        text_option("what it is about"), ("security", "")),
-    "implement": Action("run the tasks in a loop", spec.implement, spec.implement_options,
+                        (text("what it is about"),), ("security", "")),
+    "implement": Action("run the tasks in a loop", spec.implement, spec.LIMITS,
                         ("", "--max-global-iterations 40 --recovery-mode")),
-    "status": Action("show every feature", spec.status, spec.json_option, ("", "--json")),
-    "switch": Action("make another feature the current one", spec.switch, spec.target_option,
+    "status": Action("show every feature", spec.status, spec.JSON, ("", "--json")),
+    "switch": Action("make another feature the current one", spec.switch, spec.TARGET,
                      ("001", "001-login", "login")),
-    "cancel": Action("end the loop and remove the state; documents stay", spec.cancel, spec.name_option,
+    "cancel": Action("end the loop and remove the state; documents stay", spec.cancel, spec.NAME,
                      ("", "001")),
 }  # fmt: skip

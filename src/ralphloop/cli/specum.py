@@ -7,7 +7,7 @@ import argparse
 from ralphloop import loops
 from ralphloop.cli import spec
 from ralphloop.cli.output import show
-from ralphloop.cli.spec import Action, text_option
+from ralphloop.cli.spec import ADDS, Action, option, text
 from ralphloop.loops.slash_arguments import Options
 from ralphloop.loops.spec import creation, triage
 from ralphloop.loops.spec.catalogue import GRANULARITIES
@@ -29,31 +29,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     spec.add_actions(parser, KIND, actions=ACTIONS)
 
 
-def _new_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--quick", action="store_true", default=None, help="all phases without questions")
-    parser.add_argument(
-        "--commit-spec",
-        action=argparse.BooleanOptionalAction,
-        help="commit each document when it is written (default: `auto_commit_spec`, else yes)",
-    )
-    parser.add_argument("--specs-dir", metavar="P", help="one of `specs_dirs` (default: the first)")
-    parser.add_argument(
-        "--tasks-size", choices=GRANULARITIES, default=GRANULARITIES[0], help="how small the tasks are cut"
-    )
-
-
-def _name_and_goal(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", metavar="NAME", help="small letters, digits and dashes, at most 64")
-    parser.add_argument("goal", metavar="GOAL", nargs="*", help="what it is for")
-    _new_options(parser)
-
-
-def _start_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("text", metavar="TEXT", nargs="*", help="a spec's name, or what a new one is for")
-    parser.add_argument("--fresh", action="store_true", help="begin a new spec even where the name exists")
-    _new_options(parser)
-
-
 def _wish(args: argparse.Namespace) -> creation.Wish:
     return creation.Wish(args.quick, args.commit_spec, args.specs_dir, args.tasks_size)
 
@@ -66,35 +41,46 @@ def _start(args: argparse.Namespace) -> int:
     return show(creation.start(KIND, loops.here(), args.text, fresh=args.fresh, wish=_wish(args)))
 
 
-def _triage_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("text", metavar="TEXT", nargs="*", help="what the whole epic is for")
-    parser.add_argument("--spec", metavar="NAME", help="add one spec to the current epic")
-    parser.add_argument(
-        "--after", metavar="SPEC", action="append", default=[], help="which that spec waits for"
-    )
-
-
 def _triage(args: argparse.Namespace) -> int:
     return show(triage.epic(KIND, loops.here(), args.text, spec=args.spec, after=args.after))
 
 
-_ADDS = text_option("what you want to say about it")
+_COMMIT = "commit each document when it is written (default: `auto_commit_spec`, else yes)"
+_NEW = (
+    option("--quick", "all phases without questions", action="store_true", default=None),
+    option("--commit-spec", _COMMIT, action=argparse.BooleanOptionalAction),
+    option("--specs-dir", "one of `specs_dirs` (default: the first)", metavar="P"),
+    option("--tasks-size", "how small the tasks are cut", choices=GRANULARITIES, default=GRANULARITIES[0]),
+)
+_START = (
+    text("a spec's name, or what a new one is for"),
+    option("--fresh", "begin a new spec even where the name exists", action="store_true"),
+)
+_NAME_AND_GOAL = (
+    option("name", "small letters, digits and dashes, at most 64", metavar="NAME"),
+    option("goal", "what it is for", metavar="GOAL", nargs="*"),
+)
+_TRIAGE = (
+    text("what the whole epic is for"),
+    option("--spec", "add one spec to the current epic", metavar="NAME"),
+    option("--after", "which that spec waits for", metavar="SPEC", action="append", default=[]),
+)
 ACTIONS = {
-    "start": Action("go on where the current spec stands, or begin one", _start, _start_options,
+    "start": Action("go on where the current spec stands, or begin one", _start, (*_START, *_NEW),
                     ("'Let people log in'", "login", "--fresh login 'Log in anew'")),
-    "new": Action("make a spec with its goal", _new, _name_and_goal,
+    "new": Action("make a spec with its goal", _new, (*_NAME_AND_GOAL, *_NEW),
                   ("login 'Let people log in'", "login 'Let people log in' --quick --tasks-size coarse")),
-    "research": Action("begin the research", spec.phase, _ADDS, ("", "'look at the old code first'")),
-    "requirements": Action("begin the requirements", spec.phase, _ADDS, ("",)),
-    "design": Action("begin the design", spec.phase, _ADDS, ("",)),
-    "tasks": Action("begin the list of tasks", spec.phase, _ADDS, ("",)),
-    "implement": Action("run the tasks in a loop", spec.implement, spec.implement_options,
+    "research": Action("begin the research", spec.phase, ADDS, ("", "'look at the old code first'")),
+    "requirements": Action("begin the requirements", spec.phase, ADDS, ("",)),
+    "design": Action("begin the design", spec.phase, ADDS, ("",)),
+    "tasks": Action("begin the list of tasks", spec.phase, ADDS, ("",)),
+    "implement": Action("run the tasks in a loop", spec.implement, spec.LIMITS,
                         ("", "--max-global-iterations 40 --recovery-mode")),
-    "status": Action("show every spec and the current epic", spec.status, spec.json_option, ("", "--json")),
-    "switch": Action("make another spec the current one", spec.switch, spec.target_option,
+    "status": Action("show every spec and the current epic", spec.status, spec.JSON, ("", "--json")),
+    "switch": Action("make another spec the current one", spec.switch, spec.TARGET,
                      ("login", "./packages/api/specs/login")),
-    "cancel": Action("end the loop and remove the state; documents stay", spec.cancel, spec.name_option,
+    "cancel": Action("end the loop and remove the state; documents stay", spec.cancel, spec.NAME,
                      ("", "login")),
-    "triage": Action("cut a large goal into specs that wait for each other", _triage, _triage_options,
+    "triage": Action("cut a large goal into specs that wait for each other", _triage, _TRIAGE,
                      ("'A web shop'", "--spec cart --after catalogue", "")),
 }  # fmt: skip

@@ -7,11 +7,13 @@ import json
 import os
 import sys
 
+from ralphloop.agents.registry import client
 from ralphloop.cli.output import say
+from ralphloop.domain.model import SESSION_VARIABLE
 from ralphloop.hook import main
 
 PURPOSE = """\
-This prints one line about the loop of the session whose JSON it reads, as Claude Code's `statusLine` setting
+This prints one line about the loop of the session whose JSON it reads, as {client}'s `statusLine` setting
 sends it. `ralphloop install --statusline` sets that up; a status line of your own can pass its stdin on."""
 
 
@@ -25,7 +27,7 @@ examples:
 
 def run(args: argparse.Namespace) -> int:
     if sys.stdin is not None and sys.stdin.isatty():
-        say(PURPOSE)
+        say(PURPOSE.format(client=client().program.TITLE))
         return 0
     said = main.respond(_read(), [main.STATUSLINE])
     if said:
@@ -40,5 +42,5 @@ def _read() -> bytes:
         return b""
     if data.strip() not in (b"", b"{}"):
         return data
-    session = os.environ.get("CLAUDE_CODE_SESSION_ID") or None
+    session = os.environ.get(SESSION_VARIABLE) or None
     return json.dumps({"workspace": {}, "session_id": session}).encode()

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from functools import partial
 
-from ralphloop.agents import settings
-from ralphloop.agents.settings import Removed
+from ralphloop.agents.registration import Removed
+from ralphloop.agents.registry import client
 from ralphloop.cli import scope
 from ralphloop.cli.output import say_json, tell
 from ralphloop.engine.words import shown
@@ -57,6 +57,7 @@ def _uninstall(file: SettingsFile) -> tuple[Removed, bool, str]:
 
 
 def _removed(file: SettingsFile, before: str | None) -> Removed:
+    settings = client().settings
     if before is None or settings.is_blank(before):
         return Removed([], [], before or "")
     return settings.uninstall(before, scope.recorded(file))
@@ -65,7 +66,7 @@ def _removed(file: SettingsFile, before: str | None) -> Removed:
 def _rest(file: SettingsFile, removed: Removed) -> str | None:
     """What is to be left of the file: of one that we began, what was there before."""
     record = file.record() or {}
-    if BEGAN not in record or not removed.gone or not settings.is_empty(removed.text):
+    if BEGAN not in record or not removed.gone or not client().settings.is_empty(removed.text):
         return removed.text
     began = record[BEGAN]
     return began if isinstance(began, str) else None

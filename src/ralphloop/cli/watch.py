@@ -9,7 +9,7 @@ import sys
 from ralphloop import loops
 from ralphloop.cli.output import complain, screen, tell
 from ralphloop.views import terminal
-from ralphloop.views.live.clock import clock
+from ralphloop.views.figure import clock
 from ralphloop.views.live.show import NO_RICH, OVER, once, show, why_plain
 from ralphloop.views.snapshot import view_of
 

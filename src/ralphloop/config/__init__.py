@@ -2,30 +2,10 @@
 
 from __future__ import annotations
 
-from ralphloop.config.keys import (
-    AGENTS,
-    BELL,
-    CONTINUATIONS,
-    DESKTOP,
-    END,
-    JSON,
-    KEYS,
-    NTFY,
-    PERMISSION_MODES,
-    PERSON,
-    SLACK,
-)
-from ralphloop.config.source import (
-    PROJECT,
-    USER,
-    Config,
-    load,
-    project_file,
-    user_file,
-    variable,
-)
+from ralphloop.config.keys import AGENTS, CONTINUATIONS, JSON, KEYS, NTFY, PERMISSION_MODES, SLACK, TARGETS
+from ralphloop.config.origin import PROJECT, USER, Config, load, project_file, user_file, variable
 
 __all__ = [
-    "AGENTS", "BELL", "CONTINUATIONS", "DESKTOP", "END", "JSON", "KEYS", "NTFY", "PERMISSION_MODES", "PERSON",
-    "PROJECT", "SLACK", "USER", "Config", "load", "project_file", "user_file", "variable",
+    "AGENTS", "CONTINUATIONS", "JSON", "KEYS", "NTFY", "PERMISSION_MODES", "PROJECT", "SLACK", "TARGETS",
+    "USER", "Config", "load", "project_file", "user_file", "variable",
 ]  # fmt: skip

@@ -11,8 +11,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Optional
 
+    from ralphloop.domain.check_results import Refusal
     from ralphloop.domain.model import LoopState
-    from ralphloop.domain.proof import Refusal
     from ralphloop.domain.situation import Situation
     from ralphloop.domain.supervision import Supervision
     from ralphloop.domain.worklist import Worklist

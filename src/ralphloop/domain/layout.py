@@ -4,67 +4,41 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Mapping
+    from typing import Any
 
 # at a limit: a message, one last turn to write down where it stands, or a line in the log
 TELL, RECOVER, LOG = "tell", "recover", "log"
 
 
 class Traits:
-    """The traits of one layout; its module says each of them."""
+    """The traits of one layout; its module says all of them."""
+
+    plugin: str
+    action: str  # of the plugin: begins a loop and goes on with it; empty: `start` and `resume` do
+    voice: str  # what messages begin with, as public suites look for; empty: they name the loop
+    kind: str  # what people call one such list
+    files: dict[str, str]  # their names by role
+    truth: tuple[str, ...]  # the roles that decide: the first is the loop's own, the last has the tasks
+    phases: dict[str, str]  # before tasks are worked on, each with the document that it writes
+    settings: str  # the file that can switch it off, where a pointer names the list
+    chosen_by: str  # the variable that names a list's folder, inside the project or not
+    iterations: int  # while nobody can count the tasks; 0 where that is always possible
+    closing: str  # what closes a task by hand
+    delegates: bool  # the work is handed to agents of the plugin
+    waits_for_approval: bool  # a claim waits until its check may run; else it counts without
+    rests_empty: bool  # a list without tasks is left alone; else that is a failure
+    tells_completion: bool
+    at_limit: str
 
     __slots__ = (
         "action", "at_limit", "chosen_by", "closing", "delegates", "files", "iterations", "kind", "phases",
         "plugin", "rests_empty", "settings", "tells_completion", "truth", "voice", "waits_for_approval",
     )  # fmt: skip
 
-    def __init__(
-        self,
-        *,
-        plugin: str,
-        action: str,
-        voice: str,
-        kind: str,
-        files: Mapping[str, str],
-        truth: tuple[str, ...],
-        phases: Mapping[str, str],
-        settings: str,
-        chosen_by: str,
-        iterations: int,
-        closing: str,
-        delegates: bool,
-        waits_for_approval: bool,
-        rests_empty: bool,
-        tells_completion: bool,
-        at_limit: str,
-    ) -> None:
-        # its plugin, and the action there that begins a loop and goes on with it; else `start` and `resume`
-        self.plugin = plugin
-        self.action = action
-        # what its messages begin with, in words that public suites look for; else they name the loop
-        self.voice = voice
-        self.kind = kind
-        # the name of each file by role. Some decide: the first is the loop's own, the last has the tasks
-        self.files = files
-        self.truth = truth
-        # the phases before tasks are worked on, each with the document that it writes
-        self.phases = phases
-        # the file that can switch it off, where a pointer names the list
-        self.settings = settings
-        # the variable that names a list's folder, inside the project or not
-        self.chosen_by = chosen_by
-        # while nobody can count the tasks; 0 where that is always possible
-        self.iterations = iterations
-        # what closes a task by hand
-        self.closing = closing
-        # whether the work is handed to agents of the plugin
-        self.delegates = delegates
-        # whether a claim waits for its check to be approved; else it counts without it
-        self.waits_for_approval = waits_for_approval
-        # whether a list without tasks is left alone; else that is a failure
-        self.rests_empty = rests_empty
-        self.tells_completion = tells_completion
-        self.at_limit = at_limit
+    def __init__(self, **said: Any) -> None:
+        for name in self.__slots__:
+            setattr(self, name, said.pop(name))
+        assert not said, said
 
     @property
     def own(self) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ralphloop.domain.model import ARMED, BUDGET, LIMIT, PAUSED, STALLED, Limits
+from ralphloop.domain.model import ARMED, BUDGET, LIMIT, LIMITS, PAUSED, STALLED, Limits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -12,11 +12,10 @@ if TYPE_CHECKING:
     from ralphloop.domain.worklist import Worklist
 
 NEAR_EMPTY = 20  # characters; "Holding." and the like (field reports 29, 30)
-CLIENT_CAP = 8  # plain replies in a row after which Claude Code ends the turn itself
+CLIENT_CAP = 8  # plain replies in a row after which the client ends the turn itself
 PUSHES = 3  # of quick mode with the same words
 QUICK_TURNS = 60  # of quick mode before execution
 WARN_AT = 0.8  # of a limit
-WARNED = ("iterations", "running time", "tokens", "dollars")  # what is told once, and noted as told
 MARK_PRIME = 2**64 - 59  # no power of 256 is 1 before long: bytes that change places change the remainder
 
 
@@ -163,20 +162,34 @@ def task_overspent(spent: Spent, task: str, limits: Limits) -> tuple[str, str]:
     return "", ""
 
 
+def used(loop: LoopState, spent: Optional[Spent]) -> dict[str, float]:
+    """How much of each limit, in the order in which people are told; of a task's, the most of any task."""
+    found = {
+        "iterations": loop.iteration,
+        "time_s": loop.elapsed_s,
+        "attempts": max(loop.attempts.values(), default=0),
+        "no_progress": loop.no_progress,
+    }
+    if spent is not None:
+        found["tokens"], found["cost_usd"] = spent.tokens, spent.cost_usd
+        found["task_tokens"] = max(spent.task_tokens.values(), default=0)
+        found["task_cost_usd"] = max(spent.task_cost_usd.values(), default=0)
+    return found
+
+
 def warning(loop: LoopState, limits: Limits, spent: Optional[Spent]) -> str:
     """What the person is told once about each limit that is nearly reached, and once if dollars are set
     and a model's price is not known."""
-    used = [(loop.iteration, limits.iterations), (loop.elapsed_s, limits.time_s)]
     texts = []
-    if spent is not None:
-        used += [(spent.tokens, limits.tokens), (spent.cost_usd, limits.cost_usd)]
-        if limits.cost_usd and spent.unpriced and "prices" not in loop.told:
-            loop.told = [*loop.told, "prices"]
-            texts.append("dollars unknown for " + ", ".join(name[:60] for name in spent.unpriced[:3]))
-    for name, (spending, most) in zip(WARNED, used):
-        if most and spending >= WARN_AT * most and name not in loop.told:
-            loop.told = [*loop.told, name]
-            texts.append("%d %% of the %s" % (100 * spending / most, name))
+    if spent is not None and limits.cost_usd and spent.unpriced and "prices" not in loop.told:
+        loop.told = [*loop.told, "prices"]
+        texts.append("dollars unknown for " + ", ".join(name[:60] for name in spent.unpriced[:3]))
+    for name, spending in used(loop, spent).items():
+        _, _, ends, label, _ = LIMITS[name]
+        most = getattr(limits, name) if ends == "loop" else 0
+        if most and spending >= WARN_AT * most and label not in loop.told:
+            loop.told = [*loop.told, label]
+            texts.append("%d %% of the %s" % (100 * spending / most, label))
     return " · ".join(texts)
 
 

@@ -9,6 +9,13 @@ if TYPE_CHECKING:
 
     from typing_extensions import dataclass_transform
 
+# the variables by which Claude Code tells its hooks and its agent's commands where they are (2.1.325)
+SESSION_VARIABLE, PROJECT_VARIABLE = "CLAUDE_CODE_SESSION_ID", "CLAUDE_PROJECT_DIR"
+PLUGIN_VARIABLE = "CLAUDE_PLUGIN_ROOT"  # the folder of the plugin whose hook runs
+PID_VARIABLE = "CLAUDE_PID"  # the client's own
+ATTENDED_VARIABLE = "CLAUDE_CODE_SESSION_ATTENDED"  # "1" where a person can type, "0" where nobody can
+CAP_VARIABLE = "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP"  # how many replies in a row a hook may block
+
 # state
 ARMED, RUNNING, WAITING, PAUSED, ENDED = "armed", "running", "waiting", "paused", "ended"
 STATES = (ARMED, RUNNING, WAITING, PAUSED, ENDED)
@@ -18,10 +25,84 @@ COMPLETE, LIMIT, BUDGET, STALLED, CAPPED = "complete", "limit", "budget", "stall
 RATE_LIMITED, NEEDS_INPUT, NEEDS_APPROVAL = "rate_limited", "needs_input", "needs_approval"
 AWAITING_APPROVAL, INTERRUPTED, CANCELLED = "awaiting_approval", "interrupted", "cancelled"
 CORRUPT, FAILED = "corrupt", "failed"
-OUTCOMES = (
-    COMPLETE, LIMIT, BUDGET, STALLED, CAPPED, RATE_LIMITED, NEEDS_INPUT, NEEDS_APPROVAL,
-    AWAITING_APPROVAL, INTERRUPTED, CANCELLED, CORRUPT, FAILED,
-)  # fmt: skip
+# What a loop can come to, and what people are told of it, a column a line. It is text, as no stop reads it;
+# `table.Outcome` says what each column is, and what holds without it.
+OUTCOMES = {
+    COMPLETE: """
+        code: 0
+        exit: complete
+        means: every task is closed, and every check was green once more at the end
+        end: {name} is complete""",
+    LIMIT: """
+        code: 10
+        exit: limit: iterations or running time
+        means: iterations or running time used up
+        end: {name} has reached its limit
+        line: ralphloop resume with a higher limit""",
+    BUDGET: """
+        code: 11
+        exit: budget: tokens or dollars
+        means: the tokens or dollars of the loop are spent; in a spec also those of one task
+        end: {name} has used up its budget
+        line: ralphloop resume with a higher limit""",
+    STALLED: """
+        code: 12
+        exit: stalled
+        means: no tool call and no changed task, or the same words, three times
+        end: {name} is stalled""",
+    CAPPED: """
+        code: 12
+        exit: , or capped by the client
+        means: the client force-ended the turn (its cap on blocked stops)
+        end: {name} was ended by the client""",
+    NEEDS_INPUT: """
+        code: 13
+        state: paused
+        exit: needs you: an answer
+        means: only tasks that wait for you are open, or the client denied a tool again and again
+        person: {name} needs your answer""",
+    NEEDS_APPROVAL: """
+        code: 13
+        state: paused
+        exit: or an approval
+        means: checks that you have not approved stand in the way (`features` only; a spec goes on)
+        person: {name} needs your approval
+        notice: `ralphloop approve {name}` shows the checks.""",
+    AWAITING_APPROVAL: """
+        code: 13
+        state: paused
+        means: `awaitingApproval` is set in a spec's state
+        person: {name} awaits your approval
+        status: goes on by itself at the next stop after the approval.
+        line: goes on after the approval""",
+    RATE_LIMITED: """
+        code: 14
+        state: paused
+        exit: rate limited
+        means: the service refused, and the loop waits""",
+    FAILED: """
+        code: 15
+        exit: failed
+        means: no open task can run, too many attempts, or an error that no wait cures
+        end: {name} failed
+        status: repair the list, then {again} goes on.
+        line: repair the list, ralphloop resume""",
+    CORRUPT: """
+        code: 15
+        state: paused
+        exit: , or a file is corrupt
+        means: a task file cannot be read and there is no good copy
+        end: {name} has a corrupt file""",
+    CANCELLED: """
+        code: 16
+        exit: cancelled
+        means: `ralphloop cancel`, or the state file was removed""",
+    INTERRUPTED: """
+        code: 17
+        state: paused
+        exit: paused or interrupted
+        means: you paused it, pressed Esc or Ctrl-C, or ended the session""",
+}  # fmt: skip
 FINAL = (COMPLETE, CANCELLED)
 # These loops go on by themselves at the owner's next stop.
 SELF_RESUMING = (RATE_LIMITED, AWAITING_APPROVAL, NEEDS_INPUT)
@@ -153,42 +234,86 @@ class TaskList(Fields):
         return list(dict.fromkeys([*found, *self.verify]))
 
 
+# What a loop may spend: the default, the kind of amount, what it ends, its label, and what else people are
+# told, as in OUTCOMES (`table.Limit`). The rules are in `limits.py`.
+LIMITS: dict[str, tuple[float, str, str, str, str]] = {
+    "iterations": (15, "turns", "loop", "iterations", """
+        setting: max_iterations
+        told: turns at most
+        usual: 3 per task, at least 15
+        reported: iterations
+        then: ends `limit`"""),
+    "attempts": (5, "count", "task", "attempts at a task", """
+        setting: max_attempts
+        told: attempts at one task
+        then: sets the task aside, else ends `failed`"""),
+    "time_s": (8 * 3600.0, "time", "loop", "running time", """
+        setting: max_time
+        sample: 4h
+        told: running time, anew at each go-on
+        usual: 8h
+        reported: running time of the last window
+        then: ends `limit`"""),
+    "no_progress": (3, "count", "circle", "no progress", """
+        setting: max_no_progress
+        told: continuations without progress
+        then: sets the task aside, else ends `stalled`"""),
+    "tokens": (0, "tokens", "loop", "tokens", """
+        setting: max_tokens
+        sample: 2M
+        told: tokens of the whole loop
+        reported: tokens
+        then: ends `budget`"""),
+    "cost_usd": (0.0, "dollars", "loop", "dollars", """
+        setting: max_cost
+        sample: USD
+        told: dollars of the whole loop
+        reported: dollars
+        then: ends `budget`"""),
+    "task_tokens": (0, "tokens", "task", "tokens of a task", """
+        setting: max_task_tokens
+        sample: 500k
+        told: tokens of one task
+        then: sets the task aside, else ends `budget`"""),
+    "task_cost_usd": (0.0, "dollars", "task", "dollars of a task", """
+        setting: max_task_cost
+        sample: USD
+        told: dollars of one task
+        then: sets the task aside, else ends `budget`"""),
+    "replies": (3, "count", "circle", "replies", """
+        told: the same reply, or a near-empty one, in a row
+        then: sets the task aside, else ends `stalled`"""),
+    "denials": (3, "count", "circle", "denials", """
+        told: calls of one tool that the client denies
+        then: pauses `needs_input`, with the permission rule to add"""),
+}  # fmt: skip
+
+
 class Limits:
-    """What a loop may spend; pinned when it is armed. Tokens and dollars are off at 0."""
+    """What one loop may spend; pinned when it is armed. Tokens and dollars are off at 0."""
 
-    __slots__ = (
-        "attempts", "cost_usd", "denials", "iterations", "no_progress", "replies", "task_cost_usd",
-        "task_tokens", "time_s", "tokens",
-    )  # fmt: skip
+    iterations: int
+    attempts: int
+    time_s: float
+    no_progress: int
+    tokens: int
+    cost_usd: float
+    task_tokens: int
+    task_cost_usd: float
+    replies: int
+    denials: int
 
-    def __init__(
-        self,
-        *,
-        iterations: int = 15,
-        attempts: int = 5,
-        time_s: float = 8 * 3600.0,
-        no_progress: int = 3,
-        replies: int = 3,
-        denials: int = 3,
-        tokens: int = 0,
-        cost_usd: float = 0.0,
-        task_tokens: int = 0,
-        task_cost_usd: float = 0.0,
-    ) -> None:
-        self.iterations = iterations
-        self.attempts = attempts
-        self.time_s = time_s
-        self.no_progress = no_progress
-        self.replies = replies
-        self.denials = denials
-        self.tokens = tokens
-        self.cost_usd = cost_usd
-        self.task_tokens = task_tokens
-        self.task_cost_usd = task_cost_usd
+    __slots__ = tuple(sorted(LIMITS))
+
+    def __init__(self, **values: float) -> None:
+        for name, row in LIMITS.items():
+            setattr(self, name, row[0])
+        for name, value in values.items():
+            setattr(self, name, value)
 
     @property
     def budgeted(self) -> bool:
-        return bool(self.tokens or self.cost_usd or self.task_tokens or self.task_cost_usd)
+        return any(getattr(self, name) for name, row in LIMITS.items() if row[1] in ("tokens", "dollars"))
 
     def to_json(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in self.__slots__}

@@ -9,9 +9,9 @@ if TYPE_CHECKING:
     from dataclasses import KW_ONLY
     from typing import Iterable
 
+    from ralphloop.domain.check_results import Refusal
     from ralphloop.domain.layout import Traits
     from ralphloop.domain.model import LoopState
-    from ralphloop.domain.proof import Refusal
     from ralphloop.domain.worklist import Item, Worklist
 
 REASON_MAX = 9_800  # the client cuts a context text at 10,000 characters

@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from dataclasses import KW_ONLY
     from typing import Optional, Sequence
 
+    from ralphloop.domain.check_results import Results
     from ralphloop.domain.layout import Traits
     from ralphloop.domain.model import Limits, LoopState, StopEvent, Turn
-    from ralphloop.domain.proof import Results
     from ralphloop.domain.supervision import Supervision
     from ralphloop.domain.worklist import Worklist
 

@@ -12,7 +12,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Iterable, Mapping, Optional, Sequence
 
-    from ralphloop.agents.usage import Charge, Meter
+    from ralphloop.agents.registry import Meter
+    from ralphloop.agents.usage import Charge
     from ralphloop.domain.model import LoopState
     from ralphloop.engine.under_way import Part
     from ralphloop.store.loop import LoopFiles
@@ -63,8 +64,9 @@ def transcripts_of(
 ) -> list[str]:
     """Those that the state names, which are the last few, and those of all sessions that owned the loop: one
     that was killed before its first stop is in no state. The owner's comes last."""
-    from ralphloop.agents.transcript_place import transcript_of
+    from ralphloop.agents.registry import client
 
+    transcript_of = client().usage.transcript_of
     known = [os.path.expanduser(path) for path in state.transcripts]
     names = dict.fromkeys([*under_way.sessions(said), state.owner or loop.record.session or ""])
     found = [transcript_of(name, root=loop.record.root, known=known, env=env) for name in names if name]
@@ -78,9 +80,9 @@ def read(
     since: str,
     counter: Optional[tuple[Meter, Spent]] = None,
 ) -> Account:
-    from ralphloop.agents.usage import Meter
+    from ralphloop.agents.registry import client
 
-    meter = Meter(exact=True)
+    meter = client().usage.Meter(exact=True)
     account = Account(paths, _charges(meter, paths, parts, since=since), meter)
     account.parts = parts
     if counter is not None and (account.missing or account.spent.tokens < counter[1].tokens):
@@ -114,9 +116,9 @@ def task_at(stamp: str, parts: Sequence[Part]) -> Optional[str]:
 
 
 def _sum(charges: Iterable[tuple[Charge, str]]) -> Spent:
-    from ralphloop.agents.models import cost_usd
+    from ralphloop.agents.registry import client
 
-    spent = Spent()
+    spent, cost_usd = Spent(), client().usage.cost_usd
     for charge, task in charges:
         spent.add(task, tokens=charge.tokens, cost_usd=cost_usd(charge), model=charge.model)
     return spent

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 
 from ralphloop import system as os
-from ralphloop.domain.model import ASKED, CANCELLED, INTERRUPTED, RATE_LIMITED
+from ralphloop.domain.model import ASKED, PID_VARIABLE
 from ralphloop.engine.words import own_script, package
 
 TYPE_CHECKING = False
@@ -18,9 +18,6 @@ if TYPE_CHECKING:
 
     from ralphloop.domain.model import LoopState
     from ralphloop.store.loop import LoopFiles
-
-# What the person did themselves, or what passes without them.
-QUIET = (None, CANCELLED, INTERRUPTED, RATE_LIMITED)
 
 
 def announce(
@@ -32,10 +29,14 @@ def announce(
 ) -> None:
     """Say what the loop has come to, once; `before` is what it had come to at the stop before, and why. A
     supervisor speaks for its loop itself."""
-    if state.outcome in QUIET or (state.outcome, state.detail) == before:
+    if state.outcome is None or (state.outcome, state.detail) == before:
         return
-    if loop.record.supervision is None and is_wanted(loop.record.root, env):
-        _start(loop, [str(state.outcome)], env)
+    if loop.record.supervision is not None or not is_wanted(loop.record.root, env):
+        return
+    from ralphloop.domain.table import outcome
+
+    if outcome(state.outcome).told:
+        _start(loop, [state.outcome], env)
 
 
 def announce_question(loop: LoopFiles, task: str, env: Mapping[str, str]) -> None:
@@ -60,7 +61,7 @@ def user_file(env: Mapping[str, str]) -> str:
 
 
 def _start(loop: LoopFiles, about: list[str], env: Mapping[str, str]) -> None:
-    pid = env.get("CLAUDE_PID") or "%d" % os.getppid()
+    pid = env.get(PID_VARIABLE) or "%d" % os.getppid()
     words = [*_program(), "notify", "--loop=" + loop.record.id, "--terminal=" + pid, "--about", *about]
     try:
         if sys.platform == "win32":

@@ -1,7 +1,10 @@
-"""The one door from the hook to the checks: what stands behind it is imported only when one is due."""
+"""The one door from the hook to proof: checks and commits, imported only when one is due."""
 
 from __future__ import annotations
 
+from ralphloop import errors
+from ralphloop.domain.ledger import commits_undone, uncommitted
+from ralphloop.domain.model import ENDED
 from ralphloop.store import approvals, pins, tasks
 from ralphloop.store.shelf import Shelf
 
@@ -10,6 +13,7 @@ if TYPE_CHECKING:
     from typing import Mapping
 
     from ralphloop.domain.model import StopEvent
+    from ralphloop.domain.situation import Decision
     from ralphloop.proof.prove import Prover
     from ralphloop.store.loop import LoopFiles
     from ralphloop.tasklists.source import Source
@@ -60,3 +64,31 @@ def has_person(env: Mapping[str, str]) -> bool:
     from ralphloop.agents.presence import started_by_agent
 
     return not started_by_agent(env)
+
+
+def make(loop: LoopFiles, event: StopEvent, *, decision: Decision, env: Mapping[str, str]) -> None:
+    """Commit what was closed. The decision stands already: whatever fails here is tried again at the next
+    stop, and what the agent must put right first is added to its continuation."""
+    try:
+        ledger = loop.load_ledger()
+        if not (uncommitted(ledger) or commits_undone(ledger)):
+            return
+        from ralphloop.proof.commit import catch_up
+
+        told = catch_up(loop, cwd=event.cwd, env=env)
+        if told:
+            _tell(loop, decision, told)
+    except (OSError, errors.BusyError):
+        pass
+
+
+def _tell(loop: LoopFiles, decision: Decision, told: str) -> None:
+    """In this answer, or to the session that comes next."""
+    if decision.blocks:
+        decision.reason = "%s\n\n%s" % (told, decision.reason)
+        return
+    with loop.lock():
+        state = loop.load()
+        if state is not None and state.state != ENDED:
+            state.carry = "\n\n".join(part for part in (told, state.carry) if part)
+            loop.save(state)

@@ -6,7 +6,7 @@ import time
 
 from ralphloop import errors
 from ralphloop import system as os
-from ralphloop.engine import history, shell
+from ralphloop.engine import shell
 from ralphloop.engine.find import locate, roots
 from ralphloop.store import arming, ended, files, shelf
 from ralphloop.store.loop import iso
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from ralphloop.domain.model import StopEvent
     from ralphloop.engine.find import Call
+    from ralphloop.engine.reader import Reader
     from ralphloop.store.loop import LoopFiles
     from ralphloop.store.shelf import Record
     from ralphloop.tasklists.source import Source
@@ -37,7 +38,7 @@ PREFIXES = ("!", "{", "do", "elif", "else", "if", "sudo", "then", "time", "until
 def for_stop(event: StopEvent, call: Call) -> Optional[LoopFiles]:
     """The loop that this stop of a session without one is about, bound or claimed now."""
     if any(True for _ in armed(event.cwd, call)):
-        begun, asked = history.opening(event.transcript)
+        begun, asked = call.client.opening(event.transcript)
         found = waiting(event, call, begun=begun, asked=asked)
         if found is not None:
             return arming.bind(found[1], found[0], session=event.session or "", writes=call.writes)
@@ -86,7 +87,7 @@ def sources(cwd: str, call: Call) -> Iterator[Source]:
 
 def for_prompt(event: StopEvent, call: Call, *, asked: str) -> Optional[LoopFiles]:
     """The list that nobody armed and whose own prompt is the first that this session is given."""
-    first = history.opening(event.transcript)[1]
+    first = call.client.opening(event.transcript)[1]
     if first and first.split() != asked.split():
         return None
     for source, here in _free(event, call):
@@ -97,10 +98,10 @@ def for_prompt(event: StopEvent, call: Call, *, asked: str) -> Optional[LoopFile
 
 def _claim(event: StopEvent, call: Call) -> Optional[LoopFiles]:
     awaits = event.session is not None  # once for all lists the client gets its moment
-    past = _Past(event.transcript)
+    past = _Past(event.transcript, call.client)
     for source, here in _free(event, call):
         if awaits:
-            history.await_reply(event.transcript, event.reply)
+            call.client.await_reply(event.transcript, event.reply)
             awaits = False
         since = _own_since(source, here, event, past)
         # Last, because it parses the list, however large and whosever it is.
@@ -136,19 +137,20 @@ def _arm(source: Source, here: Shelf, *, event: StopEvent, call: Call, since: st
 class _Past:
     """What the session's transcript shows, read once for however many lists."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, client: Reader) -> None:
         self._path = path
+        self._client = client
         self._opening: Optional[tuple[str, str]] = None
         self._calls: dict[str, list[tuple[str, dict[str, Any]]]] = {}
 
     def opening(self) -> tuple[str, str]:
         if self._opening is None:
-            self._opening = history.opening(self._path)
+            self._opening = self._client.opening(self._path)
         return self._opening
 
     def tool_calls(self, marker: str) -> list[tuple[str, dict[str, Any]]]:
         if marker not in self._calls:
-            self._calls[marker] = list(history.tool_calls(self._path, marker))
+            self._calls[marker] = list(self._client.tool_calls(self._path, marker))
         return self._calls[marker]
 
 

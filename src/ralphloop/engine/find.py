@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from ralphloop import system as os
+from ralphloop.domain.model import ATTENDED_VARIABLE, PROJECT_VARIABLE
 from ralphloop.domain.supervision import REGISTRATION
+from ralphloop.engine import claude
 from ralphloop.store import files
 from ralphloop.store.loop import LoopFiles
 from ralphloop.store.shelf import Shelf
@@ -15,14 +17,15 @@ if TYPE_CHECKING:
     from typing import Mapping, Optional
 
     from ralphloop.domain.model import StopEvent
+    from ralphloop.engine.reader import Reader
     from ralphloop.store.shelf import Record
     from ralphloop.tasklists.source import Source
 
 
 class Call:
-    """One run of the hook: who registered it, what it may serve, and where it stands."""
+    """One run of the hook: who registered it, what it may serve, where it stands, and by which client."""
 
-    __slots__ = ("cwd", "env", "layouts", "registration", "rewakes", "writes")
+    __slots__ = ("client", "cwd", "env", "layouts", "registration", "rewakes", "writes")
 
     def __init__(
         self,
@@ -33,6 +36,7 @@ class Call:
         cwd: str,
         writes: bool = True,
         rewakes: bool = False,
+        client: Reader = claude,
     ) -> None:
         self.registration = registration
         self.layouts = layouts
@@ -41,11 +45,12 @@ class Call:
         self.writes = writes
         # whether the client waits for what this run says after the turn
         self.rewakes = rewakes
+        self.client = client
 
     @property
     def is_attended(self) -> bool:
         """Whether a person can type in this session."""
-        return self.env.get("CLAUDE_CODE_SESSION_ATTENDED") == "1"
+        return self.env.get(ATTENDED_VARIABLE) == "1"
 
     def serves(self, loop: LoopFiles) -> bool:
         """What a supervisor drives is served by the hook that it registered, and by no other."""
@@ -57,7 +62,7 @@ def roots(cwd: str, env: Mapping[str, str]) -> list[str]:
     """Each folder from the session's up, then from the project's, then the main checkout of a worktree."""
     found: list[str] = []
     mains: list[str] = []
-    for start in (cwd, env.get("CLAUDE_PROJECT_DIR") or ""):
+    for start in (cwd, env.get(PROJECT_VARIABLE) or ""):
         if not os.path.isabs(start):
             continue
         folder = os.path.realpath(start)

@@ -5,17 +5,10 @@ from __future__ import annotations
 import time
 
 from ralphloop.domain import prompt
-from ralphloop.domain.model import (
-    CAPPED,
-    ENDED,
-    EXECUTION,
-    FAILED,
-    INTERRUPTED,
-    RATE_LIMITED,
-)
-from ralphloop.engine import claim, find, history, transcript
+from ralphloop.domain.model import CAPPED, ENDED, EXECUTION, FAILED, INTERRUPTED, RATE_LIMITED
+from ralphloop.engine import claim, find
 from ralphloop.engine.announce import announce
-from ralphloop.engine.reset import instant
+from ralphloop.engine.api_error import instant
 from ralphloop.engine.words import words_for
 from ralphloop.store import arming, ended, shelf, tasks
 from ralphloop.store.loop import LoopFiles
@@ -142,16 +135,16 @@ def ends(event: StopEvent, call: find.Call, *, reason: str) -> None:
         if state.planning and reason != CLEAR and not call.is_attended:
             arming.release(loop)
         else:
-            _rest(loop, state, event, reason=reason)
+            _rest(loop, state, event, call=call, reason=reason)
         loop.journal("session_end", session=event.session, reason=reason, outcome=state.outcome)
     if state.state == ENDED:
         announce(loop, state, call.env)
 
 
-def _rest(loop: LoopFiles, state: LoopState, event: StopEvent, *, reason: str) -> None:
+def _rest(loop: LoopFiles, state: LoopState, event: StopEvent, *, call: find.Call, reason: str) -> None:
     """As the session's last turn ended: in print mode the client may exit before StopFailure runs, and
     nobody sends it another message after its cap."""
-    turn = transcript.read_turn(event.transcript, start=state.transcript_end, since=state.since)
+    turn = call.client.read_turn(event.transcript, start=state.transcript_end, since=state.since)
     if turn.broken_off == CAPPED:
         state.state, state.outcome, state.detail = ENDED, CAPPED, turn.detail
         loop.rest(state)
@@ -173,7 +166,7 @@ def asked(event: StopEvent, call: find.Call, *, typed: str) -> str:
         return _after_interrupt(mine, typed, event, call) if call.serves(mine) else ""
     for root in find.roots(event.cwd, call.env):
         ended.catch_up(Shelf(root, call.env))
-    return _bind(event, call, begun=history.opening(event.transcript)[0], asked=typed)
+    return _bind(event, call, begun=call.client.opening(event.transcript)[0], asked=typed)
 
 
 def _is_approval(typed: str, call: find.Call) -> bool:
@@ -193,7 +186,7 @@ def _after_interrupt(loop: LoopFiles, typed: str, event: StopEvent, call: find.C
             loop.save(state)
         if state is None or not state.live or not _speaks(state, call):
             return ""
-        turn = transcript.read_turn(event.transcript, start=state.transcript_end, since=state.since)
+        turn = call.client.read_turn(event.transcript, start=state.transcript_end, since=state.since)
         if turn.broken_off != INTERRUPTED or state.planning:
             return ""
         state.transcript_end, state.pending = turn.end, ""
@@ -213,7 +206,7 @@ def _approve(mine: Optional[LoopFiles], typed: str, event: StopEvent, call: find
 
     if call.env.get(RUN):
         return "ralphloop: nobody types in this session; approve in a terminal of your own."
-    if history.was_scheduled(event.transcript, typed.split()[0]):
+    if call.client.was_scheduled(event.transcript, typed.split()[0]):
         told = "the agent scheduled such a prompt, so what is typed in this session approves nothing"
         return "ralphloop: %s; run `ralphloop approve` in a terminal of your own." % told
     loops = [loop for loop in ([mine] if mine is not None else _loops(event, call)) if call.serves(loop)]

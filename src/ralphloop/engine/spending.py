@@ -22,16 +22,16 @@ WINDOW = 200_000  # of a model that nobody knows
 def count(loop: LoopFiles, state: LoopState, transcript: str, *, env: Mapping[str, str]) -> Spent:
     """All that was spent until this stop; what is new belongs to the task that was handed out last. Of a turn
     while the loop rests nobody knows yet whether it is the loop's, so it is not written down."""
-    from ralphloop.agents.models import cost_usd
-    from ralphloop.agents.usage import Meter
+    from ralphloop.agents.registry import client
 
+    usage = client().usage
     known = files.read_object(_place(loop))
     if state.live and state.since > str(known.get("since", iso(state.started_at))):
         state.note_transcript(transcript)
         return settle(loop, state, env=env)
-    meter, spent = Meter.from_json(known.get("meter")), _spent(known)
+    meter, spent = usage.Meter.from_json(known.get("meter")), _spent(known)
     for charge in meter.read(transcript, since=state.since):
-        spent.add(state.current, tokens=charge.tokens, cost_usd=cost_usd(charge), model=charge.model)
+        spent.add(state.current, tokens=charge.tokens, cost_usd=usage.cost_usd(charge), model=charge.model)
     if state.live:
         _save(loop, state, meter.to_json(), spent)
     return spent
@@ -53,11 +53,11 @@ def go_on(loop: LoopFiles, state: LoopState) -> None:
 
 def look(loop: LoopFiles, state: LoopState, *, env: Mapping[str, str]) -> Account:
     """The same, and nothing is written."""
-    from ralphloop.agents.usage import Meter
+    from ralphloop.agents.registry import client
     from ralphloop.engine.account import account_of
 
     known = files.read_object(_place(loop))
-    counter = (Meter.from_json(known.get("meter")), _spent(known)) if known else None
+    counter = (client().usage.Meter.from_json(known.get("meter")), _spent(known)) if known else None
     return account_of(loop, state, env=env, counter=counter)
 
 
@@ -68,9 +68,9 @@ def so_far(loop: LoopFiles) -> Spent:
 
 def fullness(transcript: str) -> Optional[float]:
     """The share of the context window that the session has used; None if its transcript does not tell."""
-    from ralphloop.agents.usage import context_of
+    from ralphloop.agents.registry import client
 
-    seen = context_of(transcript)
+    seen = client().usage.context_of(transcript)
     return None if seen is None else seen.tokens / (seen.window or WINDOW)
 
 

@@ -6,18 +6,9 @@ import time
 
 from ralphloop import errors
 from ralphloop.domain.decide import decide
-from ralphloop.domain.model import (
-    ARMED,
-    COMPLETE,
-    ENDED,
-    EXECUTION,
-    RUNNING,
-    SET_BACK,
-    STALLED,
-    status_word,
-)
+from ralphloop.domain.model import ARMED, COMPLETE, ENDED, EXECUTION, RUNNING, SET_BACK, STALLED, status_word
 from ralphloop.domain.situation import Decision, Situation
-from ralphloop.engine import find, transcript
+from ralphloop.engine import find
 from ralphloop.engine.words import client_cap, command, words_for
 from ralphloop.store import tasks
 from ralphloop.store.loop import CANCEL, iso, obey
@@ -205,7 +196,7 @@ class Stop:
             self.notes.append(told % (name, switch, command(self.call.env)))
 
     def _turn(self, state: LoopState) -> Turn:
-        return transcript.read_turn(
+        return self.call.client.read_turn(
             self.event.transcript,
             start=state.transcript_end,
             since=state.since,
@@ -270,10 +261,9 @@ class Stop:
         terms = self.loop.record.supervision
         if terms is None or not terms.context:
             return None
-        from ralphloop.engine import history
         from ralphloop.engine.spending import fullness
 
-        history.await_reply(self.event.transcript, self.event.reply)  # its usage is what tells
+        self.call.client.await_reply(self.event.transcript, self.event.reply)  # its usage is what tells
         return fullness(self.event.transcript)
 
     def _provide(self, need: Need, state: LoopState) -> bool:
@@ -394,6 +384,6 @@ def _follow_up(now: Stop, decision: Decision) -> None:
 
         announce(loop, decision.loop, call.env, before=now.before)
     if decision.writes and loop.writes and loop.record.supervision and loop.record.supervision.branch:
-        from ralphloop.engine import commits
+        from ralphloop.engine import checks
 
-        commits.make(loop, now.event, decision=decision, env=call.env)
+        checks.make(loop, now.event, decision=decision, env=call.env)

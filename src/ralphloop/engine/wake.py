@@ -1,6 +1,6 @@
 """A terminal session that an API error has ended: the hook stays, and wakes it when work can go on.
 
-Claude Code lets a StopFailure hook that was registered with `asyncRewake` run on while the prompt is free,
+The client lets a StopFailure hook that was registered with `asyncRewake` run on while the prompt is free,
 and takes its exit code 2 for news to the session. It does not matter to the client which session that is by
 then, so everything that ends the wait takes this waker's token out of the loop's state.
 """
@@ -14,10 +14,9 @@ from ralphloop import errors
 from ralphloop import system as os
 from ralphloop.domain import outage, prompt
 from ralphloop.domain.limits import tick
-from ralphloop.domain.model import EXECUTION, FAILED, RATE_LIMITED
+from ralphloop.domain.model import EXECUTION, FAILED, PID_VARIABLE, RATE_LIMITED
 from ralphloop.domain.situation import run
-from ralphloop.engine import transcript
-from ralphloop.engine.reset import instant
+from ralphloop.engine import api_error
 from ralphloop.engine.words import words_for
 from ralphloop.store import tasks, waker
 from ralphloop.store.loop import LoopFiles, iso
@@ -55,7 +54,7 @@ class Failure:
 
     @property
     def detail(self) -> str:
-        said = transcript.masked("%s: %s" % (self.kind, self.said))
+        said = api_error.masked("%s: %s" % (self.kind, self.said))
         return prompt.line(outage.reason(said) if self.outcome == FAILED else said)
 
     @property
@@ -63,7 +62,7 @@ class Failure:
         """What the loop comes to where nobody waits."""
         if self.kind in (_LIMIT, "overloaded"):
             return RATE_LIMITED
-        return transcript.api_error(self.said, marked=True)
+        return api_error.outcome(self.said, marked=True)
 
     @property
     def is_outage(self) -> bool:
@@ -98,7 +97,7 @@ def begin(loop: LoopFiles, state: LoopState, failure: Failure, *, event: StopEve
     terms = _terms(loop.record.root, call.env)
     if not terms.on:
         return False
-    state.failures = 1 if _has_worked(state, event) else state.failures + 1
+    state.failures = 1 if _has_worked(state, event, call) else state.failures + 1
     if failure.is_outage and state.failures > OUTAGES_MAX:
         return False
     state.resume_at = due(failure.said, state.failures, terms=terms, now=time.time())
@@ -130,17 +129,17 @@ def _terms(root: str, env: Mapping[str, str]) -> Terms:
     return Terms(on=bool(on), margin_s=float(margin_s), backoff_s=max(1.0, float(backoff_s)))
 
 
-def _has_worked(state: LoopState, event: StopEvent) -> bool:
+def _has_worked(state: LoopState, event: StopEvent, call: Call) -> bool:
     """Whether anything was done since the last wake."""
     if not state.failures:
         return False
-    turn = transcript.read_turn(event.transcript, start=state.transcript_end, since=state.since)
+    turn = call.client.read_turn(event.transcript, start=state.transcript_end, since=state.since)
     return turn.tools > 0
 
 
 def due(said: str, failures: int, *, terms: Terms, now: float) -> float:
     """When to try again: at the announced reset, else after a wait that doubles with each failure."""
-    announced = instant(said, margin_s=terms.margin_s)
+    announced = api_error.instant(said, margin_s=terms.margin_s)
     return outage.due(announced, before=failures - 1, first_s=terms.backoff_s, now=now)
 
 
@@ -175,7 +174,7 @@ class Vigil:
         self.token = token
         # the client starts the hook itself, so another parent means that it is gone, whoever has its id now
         self.parent = os.getppid()
-        said = env.get("CLAUDE_PID", "")
+        said = env.get(PID_VARIABLE, "")
         is_known = said.isascii() and said.isdigit() and sys.platform != "win32"
         self.client = int(said) if is_known else 0
 

@@ -7,6 +7,7 @@ import sys
 from ralphloop import system as os
 from ralphloop.domain import prompt
 from ralphloop.domain.limits import CLIENT_CAP
+from ralphloop.domain.model import CAP_VARIABLE, PLUGIN_VARIABLE
 from ralphloop.tasklists.registry import traits
 
 TYPE_CHECKING = False
@@ -27,7 +28,7 @@ def words_for(loop: LoopFiles, cwd: str, env: Mapping[str, str]) -> prompt.Words
         traits=layout,
         list_path=shown(listed, cwd),
         notes_path=shown(notes, cwd),
-        plugin=layout.plugin if env.get("CLAUDE_PLUGIN_ROOT") else "",
+        plugin=layout.plugin if env.get(PLUGIN_VARIABLE) else "",
         run=loop.record.name if loop.record.supervision is not None else "",
         branch=loop.record.supervision.branch if loop.record.supervision is not None else "",
     )
@@ -36,7 +37,7 @@ def words_for(loop: LoopFiles, cwd: str, env: Mapping[str, str]) -> prompt.Words
 def client_cap(env: Mapping[str, str]) -> int:
     """Plain replies in a row that the client lets us block; 0 for no end."""
     try:
-        return max(0, int(env.get("CLAUDE_CODE_STOP_HOOK_BLOCK_CAP", "") or CLIENT_CAP))
+        return max(0, int(env.get(CAP_VARIABLE, "") or CLIENT_CAP))
     except ValueError:
         return CLIENT_CAP
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def stop(payload: Mapping[str, Any], call: find.Call) -> str:
     """The text for the client; empty lets it stop in silence."""
-    if wire.is_subagent(payload) or wire.is_foreign(payload, call.env) or wire.is_check(call.env):
+    if wire.is_subagent(payload) or wire.is_check(call.env):
         return ""
     event = wire.stop_event(payload, cwd=call.cwd)
     mine = find.held(event, call)

@@ -4,6 +4,7 @@ without secrets."""
 from __future__ import annotations
 
 from ralphloop import system as os
+from ralphloop.domain.model import PROJECT_VARIABLE
 from ralphloop.engine import claim, find
 from ralphloop.store import approvals, files, shelf
 from ralphloop.store.loop import LoopFiles
@@ -41,7 +42,7 @@ class Belongings:
         self._call = call
         self._own_home = call.env.get("HOME") or os.path.expanduser("~")
         self._room = ALL_MOST
-        standing = [event.cwd, call.env.get("CLAUDE_PROJECT_DIR") or ""]
+        standing = [event.cwd, call.env.get(PROJECT_VARIABLE) or ""]
         self._marks = marks(here, self._own_home, standing, logs=os.path.dirname(event.transcript))
         for folder in find.roots(event.cwd, call.env):
             if files.worktree_link(folder)[1]:

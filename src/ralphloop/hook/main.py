@@ -36,8 +36,8 @@ def main(argv: list[str], *, bundled: bool = True) -> None:
 
 
 def respond(data: bytes, argv: list[str]) -> str:
-    payload = wire.payload(data)
-    if payload is None:
+    sent = wire.payload(data)
+    if sent is None:
         return ""
     registration = argv[0] if argv else ""
     call = Call(
@@ -48,6 +48,9 @@ def respond(data: bytes, argv: list[str]) -> str:
         writes=registration != STATUSLINE,
         rewakes=REWAKES in argv[1:],
     )
+    payload = call.client.normal(sent, call.env)
+    if payload is None:
+        return ""
     if registration == STATUSLINE:
         from ralphloop.hook import statusline
 
@@ -65,13 +68,13 @@ def dispatch(payload: dict[str, Any], call: Call) -> str:
 
         return stop(payload, call)
     if event in SESSION_EVENTS:
-        from ralphloop.hook import session
+        from ralphloop.hook import session_event
 
-        return session.respond(event, payload, call)
+        return session_event.respond(event, payload, call)
     if event == "UserPromptExpansion" or (event == "PreToolUse" and payload.get("tool_name") == "Skill"):
-        from ralphloop.hook import typed
+        from ralphloop.hook import session_event
 
-        return typed.keep(payload, call)
+        return session_event.keep(payload, call)
     if event == "PreToolUse":
         from ralphloop.hook import permit
 

@@ -24,7 +24,7 @@ LIVE = "$`<>(){}\\\n\r"
 
 def respond(payload: Mapping[str, Any], call: find.Call) -> str:
     """The rules of a prompt end with it, and a subagent that comes back begins another one (2.1.325)."""
-    if wire.is_foreign(payload, call.env) or payload.get("tool_name") != "Bash":
+    if payload.get("tool_name") != "Bash":
         return ""
     given = payload.get("tool_input")
     command = given.get("command") if isinstance(given, dict) else None

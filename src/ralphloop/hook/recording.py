@@ -6,30 +6,34 @@ from __future__ import annotations
 import time
 
 from ralphloop import errors
+from ralphloop import system as os
+from ralphloop.domain import jsontext
 from ralphloop.domain.jsontext import render
+from ralphloop.domain.model import CAP_VARIABLE, PLUGIN_VARIABLE, PROJECT_VARIABLE, SESSION_VARIABLE
+from ralphloop.engine import claim, entries
 from ralphloop.engine.words import command
-from ralphloop.hook import excerpt
 from ralphloop.hook.belongings import Belongings
 from ralphloop.store import files, records, shelf
 from ralphloop.store.loop import LoopFiles, iso
-from ralphloop.tasklists.registry import traits
+from ralphloop.tasklists.registry import own_file, traits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Callable, Mapping, Optional
+    from typing import Any, Callable, Iterable, Iterator, Mapping, Optional
 
     from ralphloop.domain.model import StopEvent
     from ralphloop.domain.situation import Decision
     from ralphloop.engine.find import Call
+    from ralphloop.engine.reader import Reader
     from ralphloop.proof.prove import Prover
     from ralphloop.store.shelf import Record, Shelf
+    from ralphloop.tasklists.registry import Listed
+    from ralphloop.tasklists.source import Source
 
 FORMAT = 1
 FIELD_MOST = 256 * 1024  # of one field of the payload
 # The variables that a decision may look at.
-NAMES = (
-    "CLAUDE_PROJECT_DIR", "CLAUDE_CODE_SESSION_ID", "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP", "RALPH_LOOP_DIR",
-)  # fmt: skip
+NAMES = (PROJECT_VARIABLE, SESSION_VARIABLE, CAP_VARIABLE, "RALPH_LOOP_DIR")
 # What is kept of the payload of a session that owns nothing here: not what it said, nor what runs for it.
 FIELDS = (
     "session_id", "transcript_path", "cwd", "prompt_id", "permission_mode", "hook_event_name",
@@ -123,7 +127,7 @@ class Tape:
             "session": self._event.session,
             "registration": self._call.registration,
             "layouts": list(self._call.layouts),
-            "plugin": bool(env.get("CLAUDE_PLUGIN_ROOT")),
+            "plugin": bool(env.get(PLUGIN_VARIABLE)),
             "command": command(env),
             "env": {name: env[name] for name in NAMES if name in env},
             "payload": self._public_payload(kept),
@@ -155,10 +159,10 @@ class Tape:
         up; of any other only whether it could have been one."""
         path = self._event.transcript
         if self._loop is None:
-            return {"before": "", "new": excerpt.ownership(path, kept.lists), "skipped": 0}
-        found = excerpt.tail(path, seen=self._read_to)
+            return {"before": "", "new": ownership(path, kept.lists, self._call.client), "skipped": 0}
+        found = tail(path, seen=self._read_to)
         if not self._was_owner and found.skipped:
-            found.new = excerpt.ownership(path, kept.lists) + found.new
+            found.new = ownership(path, kept.lists, self._call.client) + found.new
         return {"before": found.before, "new": found.new, "skipped": found.skipped}
 
     def _log(self, trouble: str) -> None:
@@ -183,3 +187,77 @@ class Tape:
 
 def _task_file(record: Record) -> str:
     return record.paths[traits(record.layout).criteria]
+
+
+MOST = 256 * 1024
+CALLS_MOST = 200
+COMMAND_MOST = 16 * 1024
+LEFT_OUT = "(left out)"
+
+
+class Excerpt:
+    """The whole lines at a transcript's end: those that the loop had seen before, and what is new."""
+
+    __slots__ = ("before", "new", "skipped")
+
+    def __init__(self, before: str = "", new: str = "", skipped: int = 0) -> None:
+        self.before = before
+        self.new = new
+        # bytes before all that, which are not kept
+        self.skipped = skipped
+
+
+def tail(path: str, *, seen: int) -> Excerpt:
+    """The last lines of the transcript; `seen` is where the loop had read to."""
+    found = entries.new_bytes(path, 0, MOST)
+    if found is None:
+        return Excerpt()
+    data, end = found
+    begin = end - len(data)
+    middle = max(0, (seen if seen <= end else 0) - begin)
+    return Excerpt(_text(data[:middle]), _text(data[middle:]), begin)
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "surrogateescape")
+
+
+def ownership(path: str, lists: Iterable[Record | Source], client: Reader) -> str:
+    """Lines that say no more than by what a session may own one of these lists: when it began, whether it
+    was asked with the list's prompt, and its tool calls that name the list."""
+    known = list(lists)
+    begun, asked = client.opening(path)
+    if not begun and not asked:
+        return ""
+    its_prompt = any(claim.is_prompt(source, asked) for source in known)
+    opening = {"role": "user", "content": asked if its_prompt else LEFT_OUT}
+    lines: list[dict[str, Any]] = [{"type": "user", "timestamp": begun, "message": opening}]
+    lines += sorted(_calls(path, known, client), key=lambda line: str(line["timestamp"]))[-CALLS_MOST:]
+    return "".join([jsontext.render(line) + "\n" for line in lines])
+
+
+def _calls(path: str, lists: Iterable[Listed], client: Reader) -> Iterator[dict[str, Any]]:
+    for name in {os.path.basename(own_file(one)) for one in lists}:
+        for stamp, given in client.tool_calls(path, name):
+            call = {"type": "tool_use", "id": "toolu_kept", "name": _tool(given), "input": _reduced(given)}
+            message = {"role": "assistant", "content": [call]}
+            yield {"type": "assistant", "timestamp": stamp, "message": message}
+
+
+def _tool(given: dict[str, Any]) -> str:
+    return "Bash" if "command" in given else "Write"
+
+
+def _reduced(given: dict[str, Any]) -> dict[str, Any]:
+    """The input without what was written, but for the word that counts."""
+    kept = {}
+    if isinstance(given.get("file_path"), str):
+        kept["file_path"] = given["file_path"]
+    command = given.get("command")
+    if isinstance(command, str):
+        kept["command"] = command if len(command) <= COMMAND_MOST else LEFT_OUT
+    said = " ".join([str(value) for value in given.values()]).replace(" ", "").replace('\\"', '"')
+    for key in claim.WRITTEN:
+        if key in given:
+            kept[key] = '"passes":true' if '"passes":true' in said else LEFT_OUT
+    return kept

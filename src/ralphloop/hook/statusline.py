@@ -6,13 +6,9 @@ import time
 
 from ralphloop.domain import prompt, supervision
 from ralphloop.domain.model import (
-    AWAITING_APPROVAL,
-    BUDGET,
     DENIED,
     ENDED,
-    FAILED,
     FINAL,
-    LIMIT,
     LOGIN,
     NEEDS_INPUT,
     PAUSED,
@@ -41,7 +37,7 @@ _SANE = 1e6  # a percentage or a sum above this is no figure of a session
 
 def line(payload: Mapping[str, Any], call: find.Call) -> str:
     """The text under the input box; empty where no loop concerns this session."""
-    if wire.is_foreign(payload, call.env) or wire.is_check(call.env):
+    if wire.is_check(call.env):
         return ""
     event = wire.stop_event(payload, cwd=call.cwd)
     try:
@@ -156,25 +152,20 @@ def _approval(loop: LoopFiles, state: LoopState, work: Optional[Worklist]) -> st
 
 def how_to_go_on(state: LoopState, work: Optional[Worklist], *, now: float) -> str:
     """The shortest words for what the person can do about a loop that rests."""
-    outcome = state.outcome
-    if outcome in FINAL:
-        return ""
     if state.detail.startswith(LOGIN):
         return "log in (/login), ralphloop resume"
-    if outcome == NEEDS_INPUT:
+    if state.outcome == NEEDS_INPUT:
         if work is not None and work.asked and not work.next:
             return "ralphloop answer %s TEXT" % prompt.shell_word(_short(work.asked[0][0]))
         denied = state.detail.startswith(DENIED)
         return "allow the tool in /permissions, then send any message" if denied else "send any message"
-    if outcome == AWAITING_APPROVAL:
-        return "goes on after the approval"
-    if outcome == RATE_LIMITED:
+    if state.outcome == RATE_LIMITED:
         until = state.resume_at or 0.0
         after = " after " + time.strftime("%H:%M", time.localtime(until)) if until > now else ""
         return "goes on at your next message" + after
-    if outcome in (LIMIT, BUDGET):
-        return "ralphloop resume with a higher limit"
-    return "repair the list, ralphloop resume" if outcome == FAILED else "ralphloop resume"
+    from ralphloop.domain.table import outcome
+
+    return outcome(state.outcome).line
 
 
 def _progress(loop: LoopFiles, state: LoopState, work: Worklist) -> list[str]:

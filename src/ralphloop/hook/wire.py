@@ -17,11 +17,6 @@ _TURNS = (0x61C, 0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2066, 0x206A))
 _UNSAFE = dict.fromkeys((*range(9), *range(11, 32), *range(127, 160), *_TURNS), "�")
 
 STDIN_MAX = 64 * 1024 * 1024
-# Clients that read Claude Code's settings and are not Claude Code (facts on other agents).
-FOREIGN = (
-    "COPILOT_CLI", "QWEN_PROJECT_DIR", "QWEN_CODE_SESSION_ID", "GEMINI_SESSION_ID", "GEMINI_PROJECT_DIR",
-    "DROID_PROJECT_DIR", "FACTORY_PROJECT_DIR",
-)  # fmt: skip
 
 
 class Wake(str):
@@ -40,27 +35,9 @@ def payload(data: bytes) -> Optional[dict[str, Any]]:
     return value if isinstance(value, dict) and value else None
 
 
-def is_foreign(event: Mapping[str, Any], env: Mapping[str, str]) -> bool:
-    """Whether another client sent this; one that Claude Code started inherits its variables."""
-    session = event.get("session_id")
-    if session not in (None, "") and not _is_session(text(event, "session_id")):
-        return True
-    if session and session == env.get("CLAUDE_CODE_SESSION_ID"):
-        return False
-    if "turn_id" in event or any(name in env for name in FOREIGN):
-        return True
-    # Codex names no turn where a session begins or ends; its transcripts it always calls so (0.166.0).
-    return text(event, "transcript_path").rpartition("/")[2].startswith("rollout-")
-
-
 def is_check(env: Mapping[str, str]) -> bool:
     """Whether a client runs inside a check of ours: what it does is no part of a loop."""
     return bool(env.get("RALPHLOOP_CHECK"))
-
-
-def _is_session(value: str) -> bool:
-    """Whether a loop can be kept under this id; one that is there but no id belongs to nobody."""
-    return bool(value and files.file_name(value))
 
 
 def is_subagent(event: Mapping[str, Any]) -> bool:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ralphloop.agents import claude
+from ralphloop.agents.registry import client
 from ralphloop.errors import DemoError
 from ralphloop.lab import process
 from ralphloop.lab.agent import (
@@ -37,6 +37,7 @@ from ralphloop.tasklists.registry import LAYOUTS
 PACKAGE = Path(__file__).resolve().parents[1]
 TEMPLATES = Path(__file__).resolve().parent / "templates"
 NAME = "greeter"
+TITLE = client().program.TITLE
 LIST = f".ralph/loops/{NAME}/feature_list.json"
 REFUSED = "is refused"
 FALSE_CLAIM = 2  # the turn in which the agent marks two tasks as done without any work
@@ -76,7 +77,7 @@ INSTALL = (
 )
 NEXT = (
     ("ralphloop new NAME --from ideas.md", "make tasks of a Markdown list"),
-    ("ralphloop run NAME", "Claude Code works through them"),
+    ("ralphloop run NAME", f"{TITLE} works through them"),
     ("ralphloop status", "see where the loop is"),
     ("ralphloop pause, ralphloop cancel", "let it rest, end it"),
 )
@@ -131,7 +132,7 @@ def _start_loop(stage: Stage, screen: Screen) -> None:
         f"ralphloop start {NAME} --yes",
     ):
         screen.command(command, stage.run(*command.split()))
-    screen.note("(Here a scripted agent stands in for Claude Code; the hook is the real one.)")
+    screen.note(f"(Here a scripted agent stands in for {TITLE}; the hook is the real one.)")
 
 
 def _script(told: str, turn: int) -> Turn:
@@ -299,7 +300,7 @@ class Stage:
 
 def hook_command() -> str:
     """The command that a client registers, for the launcher of this very package."""
-    return claude.hook_command(str(PACKAGE), registration="demo", layouts=LAYOUTS[:1])
+    return client().program.hook_command(str(PACKAGE), registration="demo", layouts=LAYOUTS[:1])
 
 
 def _git_folder() -> Path:
@@ -311,11 +312,11 @@ def _git_folder() -> Path:
 
 def _furnish(stage: Stage) -> None:
     command = stage.folder / "bin" / "ralphloop"
-    settings = claude.hook_settings(hook_command())
+    settings = client().program.hook_settings(hook_command())
     files = {
         command: f'#!/bin/sh\nexec {shlex.quote(sys.executable)} {shlex.quote(str(PACKAGE))} "$@"\n',
         stage.home / ".gitconfig": _GIT_CONFIG,
-        stage.home / ".claude" / "settings.json": json.dumps(settings, indent=2) + "\n",
+        stage.home / client().registration.FOLDER / "settings.json": json.dumps(settings, indent=2) + "\n",
     }
     for path, text in files.items():
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -11,7 +11,7 @@ from ralphloop.lab.hook_call import HookAnswer
 from ralphloop.lab.step import Edit, Pass, Shell, Tool, ToolResult
 from ralphloop.views.fold import fold, size_of
 
-_WIDEST = 88
+_NARROWEST, _WIDEST = 40, 88
 _LABEL = 9
 _STYLES = {"bold": "1", "dim": "2", "red": "1;31", "green": "32", "yellow": "33", "cyan": "36"}
 # seconds after each kind of line; the whole demo shall take about 7
@@ -27,7 +27,7 @@ class Screen:
         self._paced = terminal and not fast
         self._read_by = 0.0
         self._colored = terminal and color and not env.get("NO_COLOR") and env.get("TERM") != "dumb"
-        self._width = min(_WIDEST, size_of(stream, env)[0])
+        self._width = max(_NARROWEST, min(_WIDEST, size_of(stream, env)[0]))
 
     def title(self, text: str) -> None:
         self._print("\n" + self._styled("bold", text))

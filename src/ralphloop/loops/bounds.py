@@ -6,8 +6,9 @@ import time
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from ralphloop.domain.limits import WARNED, duration
+from ralphloop.domain.limits import duration
 from ralphloop.domain.model import ENDED, FINAL, UNLIMITED, Limits
+from ralphloop.domain.table import COUNT, DOLLARS, LIMITS, LOOP, TASK, TIME, TURNS
 from ralphloop.engine import spending
 from ralphloop.errors import BusyError, UserError
 from ralphloop.loops.opened import locked, must_go_on
@@ -21,39 +22,17 @@ if TYPE_CHECKING:
     from ralphloop.config import Config
     from ralphloop.views.snapshot import LoopView
 
-# name of a limit -> the setting that gives it
-SETTINGS = {
-    "iterations": "max_iterations",
-    "attempts": "max_attempts",
-    "time_s": "max_time",
-    "no_progress": "max_no_progress",
-    "tokens": "max_tokens",
-    "cost_usd": "max_cost",
-    "task_tokens": "max_task_tokens",
-    "task_cost_usd": "max_task_cost",
-}
-COUNTS = ("iterations", "attempts", "no_progress")
-BUDGETS = ("tokens", "cost_usd", "task_tokens", "task_cost_usd")  # which are off at 0
-OF_A_TASK = ("attempts", "task_tokens", "task_cost_usd")  # what ends a task, and not the loop
-LABELS = {
-    "iterations": "iterations",
-    "attempts": "attempts at a task",
-    "time_s": "running time",
-    "no_progress": "no progress",
-    "tokens": "tokens",
-    "cost_usd": "dollars",
-    "task_tokens": "tokens of a task",
-    "task_cost_usd": "dollars of a task",
-}
+SETTABLE = {name: row for name, row in LIMITS.items() if row.setting}
 
 
 def checked(limits: Mapping[str, float], *, endless: bool) -> dict[str, float]:
     """The limits that were asked for, if they can hold; `endless` permits a loop without an end of turns."""
     for name, most in limits.items():
-        if name not in SETTINGS:
-            raise UserError(f"there is no limit {name}; known are: {', '.join(SETTINGS)}.")
-        if not _is_amount(most, whole=name in COUNTS) and not (name in BUDGETS and _is_off(most)):
-            kind = "a whole number" if name in COUNTS else "a finite number"
+        if name not in SETTABLE:
+            raise UserError(f"there is no limit {name}; known are: {', '.join(SETTABLE)}.")
+        is_whole, can_be_off = SETTABLE[name].kind in (TURNS, COUNT), not SETTABLE[name].default
+        if not _is_amount(most, whole=is_whole) and not (can_be_off and _is_off(most)):
+            kind = "a whole number" if is_whole else "a finite number"
             raise UserError(f"the limit {name} must be {kind} above 0, not {most!r:.40}.")
     if limits.get("iterations", 0) >= UNLIMITED and not endless:
         raise UserError(
@@ -76,7 +55,7 @@ def _is_amount(value: object, *, whole: bool) -> bool:
 
 def configured(settings: Config) -> dict[str, float]:
     """The limits that the settings have, by the same names."""
-    found = {name: settings.get(key) for name, key in SETTINGS.items()}
+    found = {name: settings.get(row.setting) for name, row in SETTABLE.items()}
     return {name: most for name, most in found.items() if most is not None}
 
 
@@ -97,21 +76,23 @@ def must_be_persons(place: Place, old: Limits, new: Mapping[str, float]) -> None
 
 
 def shown(name: str, most: float) -> str:
-    if name in BUDGETS and _is_off(most):
+    row = LIMITS[name]
+    if not row.default and _is_off(most):
         return "off"
-    if name == "time_s":
+    if row.kind == TIME:
         return duration(most)
-    if name.endswith("usd"):
+    if row.kind == DOLLARS:
         return f"${most:.2f}"
-    return "no limit" if name == "iterations" and most >= UNLIMITED else f"{most:.0f}"
+    return "no limit" if row.kind == TURNS and most >= UNLIMITED else f"{most:.0f}"
 
 
 def told(limits: Limits) -> str:
     """`at most 15 iterations, 8 h 00 min, $5.00`."""
-    parts = [f"{shown('iterations', limits.iterations)} iterations", shown("time_s", limits.time_s)]
-    parts += [f"{limits.tokens:.0f} tokens"] if limits.tokens else []
-    parts += [shown("cost_usd", limits.cost_usd)] if limits.cost_usd else []
-    return "at most " + ", ".join(parts)
+    held = [(row, getattr(limits, name)) for name, row in LIMITS.items() if row.ends == LOOP]
+    units = {TIME: "", DOLLARS: ""}
+    return "at most " + ", ".join(
+        shown(row.name, most) + units.get(row.kind, f" {row.label}") for row, most in held if most
+    )
 
 
 def limit(
@@ -164,13 +145,13 @@ def used_lines(
     was = before or {}
     lines = [_line(row, was.get(row.name), working_s=working_s) for row in used if row.name in given]
     off = [name for name, most in given.items() if _is_off(most)]
-    return lines + [f"  {LABELS[name]:<20}off{_was(name, was.get(name))}" for name in off]
+    return lines + [f"  {LIMITS[name].label:<20}off{_was(name, was.get(name))}" for name in off]
 
 
 def _line(row: Used, before: float | None = None, *, working_s: float | None = None) -> str:
     """`  dollars             $1.20 of $9.00 (before: $5.00)`."""
     amount = figure.time_told(row, working_s) if row.name == "time_s" else figure.told(row)
-    return f"  {LABELS[row.name]:<20}{amount}{_was(row.name, before)}"
+    return f"  {LIMITS[row.name].label:<20}{amount}{_was(row.name, before)}"
 
 
 def _was(name: str, before: float | None) -> str:
@@ -192,11 +173,13 @@ def _change(place: Place, loop: LoopFiles, given: Mapping[str, float]) -> dict[s
                 loop.shelf.rewrite(loop.record)
         except BusyError:
             raise UserError(f"the project of {loop.record.name} is busy; try again in a moment.") from None
-        state.told = [word for word in state.told if word not in WARNED]  # 80 per cent is another figure now
+        warned = [row.label for row in LIMITS.values() if row.ends == LOOP]
+        state.told = [word for word in state.told if word not in warned]  # 80 per cent is another figure now
         loop.save(state)
         spending.settle(loop, state, env=place.env)  # a first budget is one for all that was spent
         changed = [
-            f"{LABELS[name]} {shown(name, most)}{_was(name, before[name])}" for name, most in given.items()
+            f"{LIMITS[name].label} {shown(name, most)}{_was(name, before[name])}"
+            for name, most in given.items()
         ]
         loop.journal("limit", session=place.session, detail=", ".join(changed), limits=limits.to_json())
     return before
@@ -205,7 +188,7 @@ def _change(place: Place, loop: LoopFiles, given: Mapping[str, float]) -> dict[s
 def _next(view: LoopView) -> str:
     """What follows from it."""
     name, has_window = view.name, not view.live  # time begins anew when a loop that rests goes on
-    names = ", ".join(LABELS[row.name] for row in view.limits if _ends(row, has_window=has_window))
+    names = ", ".join(LIMITS[row.name].label for row in view.limits if _ends(row, has_window=has_window))
     if view.live and not view.undriven:
         return f"{name} is {view.state}; " + (
             f"it stops at the end of the agent's present turn: {names} used up."
@@ -224,5 +207,5 @@ def _next(view: LoopView) -> str:
 
 def _ends(row: Used, *, has_window: bool) -> bool:
     """Whether a limit is reached that keeps the loop from going on."""
-    is_open = row.name in OF_A_TASK or (has_window and row.name == "time_s")
+    is_open = LIMITS[row.name].ends == TASK or (has_window and row.name == "time_s")
     return not is_open and (row.share or 0.0) >= 1.0

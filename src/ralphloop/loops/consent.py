@@ -18,8 +18,8 @@ from ralphloop.store import approvals, pins, shelf, tasks
 from ralphloop.store.loop import LoopFiles
 from ralphloop.store.shelf import Record, Shelf
 from ralphloop.tasklists import registry
-from ralphloop.tasklists.pins import pair
 from ralphloop.tasklists.registry import own_file
+from ralphloop.tasklists.restoring import pair
 from ralphloop.tasklists.source import Source
 from ralphloop.views import json_slip
 

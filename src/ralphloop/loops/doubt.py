@@ -24,7 +24,7 @@ from ralphloop.tasklists import boxes, feature_list, markdown
 from ralphloop.tasklists.registry import own_file
 from ralphloop.tasklists.source import Source
 from ralphloop.views import json_slip
-from ralphloop.views.excerpt import SHOWN, Where, bounded, few, shown
+from ralphloop.views.fold import SHOWN, Where, bounded, few, shown
 
 SHELL = "/bin/sh"  # as the checks are run
 READ_MOST = 200  # commands that the shell reads
@@ -322,7 +322,9 @@ def _without_program(listed: TaskList, missing: Mapping[str, str]) -> Iterator[s
     for name, where in needed.items():
         near = missing[name]
         cure = f"did you mean `{near}`?" if near else "install it, mend the check, or let a task bring it"
-        lines.append(f"there is no program `{shown(name)}` on PATH for the check of {where}: {cure}")
+        lines.append(
+            f"there is no program `{shown(name)}` on PATH, so the check of {where} cannot pass: {cure}"
+        )
     yield from bounded(lines)
 
 

@@ -19,7 +19,7 @@ from ralphloop.domain.limits import tick
 from ralphloop.domain.model import COMPLETE, FINAL, INTERRUPTED, NEEDS_APPROVAL, RATE_LIMITED, LoopState
 from ralphloop.domain.supervision import Supervision
 from ralphloop.errors import BusyError, UserError
-from ralphloop.loops import client, outset, pausing, run_terms
+from ralphloop.loops import outset, pausing, run_terms, setup
 from ralphloop.loops.bounds import checked
 from ralphloop.loops.consent import Approval
 from ralphloop.loops.doubt import Looked
@@ -110,7 +110,7 @@ def begin(
         loop, doubts = armed.loop, armed.doubts
         terms = replace(terms, session=loop.record.session or "")
     else:
-        client.require(place, run.source, launching=True)  # it may have come about since the loop began
+        setup.require(place, run.source, launching=True)  # it may have come about since the loop began
         _go_on(run, loop, told=told)
     run_terms.keep(loop, run.wish)
     if run.wish.anew:

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from ralphloop.agents.registry import client
 from ralphloop.domain.model import FINAL_RUN, StopEvent
 from ralphloop.domain.situation import Decision, Need
 from ralphloop.engine import claim, find
@@ -79,9 +80,9 @@ def consider(data: bytes, place: Place, account: Account, *, call: find.Call) ->
     if wire.is_subagent(payload):
         return account.ask("subagent", "allow, untouched: a subagent stops, not the session")
     account.ask("subagent", "no")
-    if wire.is_foreign(payload, place.env):
+    if call.client.normal(payload, place.env) is None:
         return account.ask("client", "allow, untouched: sent by another client")
-    account.ask("client", "Claude Code")
+    account.ask("client", client().program.TITLE)
     return _find(event, place, account, call=call)
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
+from ralphloop.domain.check_results import BUDGET_S, TIMEOUT_S
 from ralphloop.domain.prompt import cut
-from ralphloop.domain.proof import BUDGET_S, TIMEOUT_S
 from ralphloop.spelling import form, near
 from ralphloop.tasklists import feature_list
-from ralphloop.views.excerpt import SHOWN, Where, bounded, few, shown
+from ralphloop.views.fold import SHOWN, Where, bounded, few, shown
 
 NAMES_MOST = 200  # unknown names that are compared with the known ones
 NAME_MOST = 40  # characters of one that is shown, or compared

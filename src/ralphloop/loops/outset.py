@@ -15,8 +15,9 @@ from ralphloop.domain.model import BUDGET, CANCELLED, COMPLETE, ENDED, Limits, L
 from ralphloop.domain.prompt import count
 from ralphloop.domain.supervision import Supervision
 from ralphloop.domain.survey import survey
+from ralphloop.domain.table import BUDGETS
 from ralphloop.errors import TakenError, UserError
-from ralphloop.loops import bounds, client, doubt
+from ralphloop.loops import bounds, doubt, setup
 from ralphloop.loops.consent import Approval, allowed_now
 from ralphloop.loops.place import Place, choose, last_over, must_be_session, require_person
 from ralphloop.loops.result import Result
@@ -27,7 +28,7 @@ from ralphloop.store.loop import LoopFiles
 from ralphloop.store.shelf import Record, Shelf
 from ralphloop.tasklists.registry import own_file, traits
 from ralphloop.tasklists.source import Source
-from ralphloop.views.excerpt import SHOWN
+from ralphloop.views.fold import SHOWN
 
 
 class Wish(NamedTuple):
@@ -56,7 +57,7 @@ def start(place: Place, name: str | None = None, *, wish: Wish | None = None) ->
     wish, source = wish or Wish(), choose(place, name)
     startable(source)
     if wish.launching:
-        client.must_be_launchable(place)
+        setup.must_be_launchable(place)
     session = wish.session or (str(uuid.uuid4()) if wish.launching else place.session)
     armed = arm(place, source, wish=wish._replace(session=session))
     return Result(_facts(armed), tuple(tell(armed, binding=place.cwd)))
@@ -67,7 +68,7 @@ class Armed(NamedTuple):
 
     loop: LoopFiles
     listed: TaskList
-    checks: list[client.Check]
+    checks: list[setup.Check]
     protected: int
     doubts: tuple[str, ...]  # about the list
     seen: frozenset[str] = frozenset()  # those of them that the person was shown
@@ -116,7 +117,7 @@ class Ready(NamedTuple):
     """What a loop that may begin now begins with."""
 
     session: str | None
-    checks: list[client.Check]
+    checks: list[setup.Check]
     limits: dict[str, float]
     before: LoopFiles | None  # the loop whose terms go on
     continue_with: str
@@ -130,7 +131,7 @@ def ready(
     those of the settings."""
     settings = config.load(source.root, place.env)
     is_free(place, source, session)
-    checks = client.require(place, source, launching=launching)
+    checks = setup.require(place, source, launching=launching)
     before, limits = _of_loop_before(place, source, limits=limits, configured=bounds.configured(settings))
     checks += _since_last(place, source, limits)
     return Ready(session, checks, limits, before, settings.get("continue_with"))
@@ -141,7 +142,7 @@ def begin(place: Place, source: Source, *, ready: Ready, continue_with: str | No
     loop = _arm(place, source, ready=ready, continue_with=continue_with or ready.continue_with)
     if ready.before is not None:
         _carry_over(loop, ready.before)
-    client.record_python(place)
+    setup.record_python(place)
     return loop
 
 
@@ -176,18 +177,18 @@ def _by_files(place: Place, source: Source, configured: dict[str, float]) -> dic
     return {name: min(value, held.get(name, value)) for name, value in configured.items()}
 
 
-def _since_last(place: Place, source: Source, limits: dict[str, float]) -> list[client.Check]:
+def _since_last(place: Place, source: Source, limits: dict[str, float]) -> list[setup.Check]:
     """A word where the loop before was cancelled, or ended at its budget and this one has none."""
     before = last_over(place, source)
     outcome = None if before is None else before.state().outcome
     if outcome == CANCELLED:
-        return [client.Check("before", True, "The loop before it was cancelled; this is a new one.")]
-    if before is None or outcome != BUDGET or any(map(limits.get, bounds.BUDGETS)):
+        return [setup.Check("before", True, "The loop before it was cancelled; this is a new one.")]
+    if before is None or outcome != BUDGET or any(map(limits.get, BUDGETS)):
         return []
     had = before.record.limits
-    most = [bounds.shown(name, getattr(had, name)) for name in bounds.BUDGETS if getattr(had, name)]
+    most = [bounds.shown(name, getattr(had, name)) for name in BUDGETS if getattr(had, name)]
     told = f"the loop before ended at its budget ({', '.join(most)}), and this one has none"
-    return [client.Check("budget", False, f"{told}: `ralphloop limit {source.name} --max-cost 5` sets one.")]
+    return [setup.Check("budget", False, f"{told}: `ralphloop limit {source.name} --max-cost 5` sets one.")]
 
 
 def _moved(place: Place, source: Source) -> LoopFiles | None:

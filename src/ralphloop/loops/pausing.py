@@ -21,6 +21,7 @@ from ralphloop.domain.model import (
 )
 from ralphloop.domain.prompt import turns
 from ralphloop.domain.supervision import Supervision
+from ralphloop.domain.table import BUDGETS
 from ralphloop.engine import spending
 from ralphloop.errors import BusyError, TakenError, UserError
 from ralphloop.loops import bounds
@@ -201,7 +202,7 @@ def _check_budget(limits: Mapping[str, float], loop: LoopFiles, state: LoopState
         return
     spent, most = spending.so_far(loop), Limits.from_json({**loop.record.limits.to_json(), **limits})
     is_over = overspent(spent, most)[0] or task_overspent(spent, state.current, most)[0]
-    is_given = any(name in limits for name in bounds.BUDGETS)
+    is_given = any(name in limits for name in BUDGETS)
     if is_over or not (spent.tokens or is_given):  # or nobody knows how much it was
         raise UserError(
             f"{loop.record.name} has used its budget ({state.detail}); `{again}` "

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 
 from ralphloop import spelling
 from ralphloop.agents.presence import agent_in
-from ralphloop.domain.model import EXECUTION, FINAL
+from ralphloop.domain.model import EXECUTION, FINAL, SESSION_VARIABLE
 from ralphloop.engine import claim, find
 from ralphloop.errors import UserError
 from ralphloop.loops.result import Tell, quiet
@@ -38,7 +38,7 @@ class Place:
     @property
     def session(self) -> str | None:
         """The session whose tool or prompt runs this command, if a client says so."""
-        said = self.env.get("CLAUDE_CODE_SESSION_ID") or ""
+        said = self.env.get(SESSION_VARIABLE) or ""
         return said if is_session(said) else None
 
     @property

@@ -6,39 +6,11 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from ralphloop.domain import model
+from ralphloop.domain.table import OUTCOMES, outcome
 
 Tell = Callable[[str], None]  # hears a line while the work goes on
 
-FAILED, UNDER_WAY, UNCOMMITTED = 15, 18, 20
-OF_OUTCOME = {
-    model.COMPLETE: 0,
-    model.LIMIT: 10,
-    model.BUDGET: 11,
-    model.STALLED: 12,
-    model.CAPPED: 12,
-    model.NEEDS_INPUT: 13,
-    model.NEEDS_APPROVAL: 13,
-    model.AWAITING_APPROVAL: 13,
-    model.RATE_LIMITED: 14,
-    model.FAILED: FAILED,
-    model.CORRUPT: FAILED,
-    model.CANCELLED: 16,
-    model.INTERRUPTED: 17,
-}
-EXIT_CODES = """\
-exit codes:
-   0  complete
-  10  limit: iterations or running time
-  11  budget: tokens or dollars
-  12  stalled, or capped by the client
-  13  needs you: an answer or an approval
-  14  rate limited
-  15  failed, or a file is corrupt
-  16  cancelled
-  17  paused or interrupted
-  18  still under way: armed, running or waiting
-  20  complete, but not all of it is committed
-"""
+UNDER_WAY, UNCOMMITTED = 18, 20
 
 
 class Quoted(str):
@@ -57,10 +29,25 @@ def quiet(_: str) -> None:
     """For whoever wants to hear nothing until the end."""
 
 
-def exit_code(state: str, outcome: str | None, *, uncommitted: bool = False) -> int:
+def exit_code(state: str, ended: str | None, *, uncommitted: bool = False) -> int:
     """The code that tells how a loop ended or rests, for every command that has one to tell of."""
     if state not in (model.PAUSED, model.ENDED):
         return UNDER_WAY
-    if outcome == model.COMPLETE and uncommitted:
-        return UNCOMMITTED
-    return OF_OUTCOME.get(outcome or model.INTERRUPTED, FAILED)
+    return UNCOMMITTED if ended == model.COMPLETE and uncommitted else outcome(ended).code
+
+
+def exit_codes() -> dict[int, str]:
+    """What each code tells."""
+    found: dict[int, str] = {}
+    for row in OUTCOMES.values():
+        joint = "" if row.code not in found or row.exit[:1] in (",", "") else " "
+        found[row.code] = found.get(row.code, "") + joint + row.exit
+    found[UNDER_WAY] = "still under way: armed, running or waiting"
+    found[UNCOMMITTED] = "complete, but not all of it is committed"
+    return found
+
+
+def exit_code_table() -> str:
+    """The same for `--help`."""
+    rows = (f"  {code:>2}  {told}\n" for code, told in sorted(exit_codes().items()))
+    return "exit codes:\n" + "".join(rows)

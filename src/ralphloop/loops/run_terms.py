@@ -6,10 +6,9 @@ import os
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from ralphloop.agents import trust
 from ralphloop.agents.registry import client, missing
 from ralphloop.config import AGENTS, PERMISSION_MODES, Config
-from ralphloop.config.value import permission_mode
+from ralphloop.config.keys import permission_mode
 from ralphloop.domain import jsontext
 from ralphloop.errors import UserError
 from ralphloop.loops.place import Place, require_person
@@ -21,7 +20,6 @@ from ralphloop.store.loop import LoopFiles
 from ralphloop.tasklists.registry import own_file
 from ralphloop.tasklists.source import Source
 
-WIDE = ("auto", "bypassPermissions")
 # what holds when `run` goes on with a loop and is not told otherwise
 KEPT = ("agent", "batch", "context_limit", "fallback_model", "idle_timeout", "model", "permission_mode")
 
@@ -58,9 +56,9 @@ def of(
     except ValueError as error:
         raise UserError(f"the permission mode: {error}.") from None
     must_be_allowed(terms, place.env)
-    agent = client(terms.agent)
-    if program_at(agent.PROGRAM, place.env) is None:
-        wrong, cure = missing(agent, "a run works through it")
+    program = client(terms.agent).program
+    if program_at(program.PROGRAM, place.env) is None:
+        wrong, cure = missing(program, "a run works through it")
         raise UserError(f"{wrong}; {cure}.")
     must_be_trusted(cwd, place.env)
     return terms
@@ -68,12 +66,13 @@ def of(
 
 def must_be_allowed(terms: Terms, env: Mapping[str, str]) -> None:
     """No agent gives wider rights to the agents that it starts."""
-    if terms.permission_mode in WIDE:
+    if terms.permission_mode in client(terms.agent).program.WIDE:
         require_person(env, f"the permission mode {terms.permission_mode}")
 
 
 def must_be_trusted(cwd: str, env: Mapping[str, str]) -> None:
     """A session without a terminal asks nobody whether a repository's programs may run."""
+    program, trust = client().program, client().registration
     main = next(filter(None, map(main_checkout, trust.upwards(cwd))), "")
     found = trust.programs_in(cwd) + (trust.programs_for_worktrees(main) if main else [])
     found = [path for path in found if not SettingsFile(path, env).is_ours_alone]  # `install` wrote it
@@ -82,8 +81,8 @@ def must_be_trusted(cwd: str, env: Mapping[str, str]) -> None:
         return
     names = ", ".join(os.path.relpath(path, cwd) for path in found)
     raise UserError(
-        f"Claude Code would run what {names} says, and you have not told it to trust this folder: look at "
-        "it, start `claude` here once and accept, then run again."
+        f"{program.TITLE} would run what {names} says, and you have not told it to trust this folder: look "
+        f"at it, start `{program.PROGRAM}` here once and accept, then run again."
     )
 
 

@@ -9,14 +9,13 @@ import sys
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from ralphloop.agents import claude
-from ralphloop.agents.registry import missing
+from ralphloop.agents.registry import client, missing
 from ralphloop.errors import UserError
 from ralphloop.loops import init_system, upkeep
-from ralphloop.loops.client import PACKAGE
 from ralphloop.loops.init_system import LAUNCHD, InitSystem, Unit, read_unit, systemd_text
 from ralphloop.loops.place import Place, require_person
 from ralphloop.loops.result import Result
+from ralphloop.loops.setup import PACKAGE
 from ralphloop.loops.supervised import Care
 from ralphloop.runner import boot
 from ralphloop.runner.session_terms import program_at
@@ -37,7 +36,7 @@ class Found(NamedTuple):
     def gone(self) -> list[str]:
         """The programs that it names and that are not there any more."""
         first = dict(self.unit.env).get("PATH", "").split(os.pathsep)[0]
-        named = [*self.unit.words[:1], *self.unit.words[2:3], os.path.join(first, claude.PROGRAM)]
+        named = [*self.unit.words[:1], *self.unit.words[2:3], os.path.join(first, client().program.PROGRAM)]
         return [word for word in named if not os.path.exists(word)]
 
 
@@ -153,7 +152,7 @@ def _unit(place: Place) -> Unit:
         raise UserError("this Python does not know where it is; install ralphloop with another one.")
     words = (sys.executable, "-I", PACKAGE, "service", "run")
     env = {**place.env, "PATH": _search_path(place), "HOME": place.env.get("HOME") or os.path.expanduser("~")}
-    names = ("HOME", "PATH", "LANG", "XDG_STATE_HOME", "XDG_CONFIG_HOME", *claude.PLACES)
+    names = ("HOME", "PATH", "LANG", "XDG_STATE_HOME", "XDG_CONFIG_HOME", *client().variables.PLACES)
     wanted = Unit(words, tuple((name, env[name]) for name in names if env.get(name)), shelf.home(place.env))
     odd = [text for text in (*words, wanted.home, *dict(wanted.env).values()) if not text.isprintable()]
     if odd:  # a line break would be a line of its own in the file
@@ -164,9 +163,9 @@ def _unit(place: Place) -> Unit:
 def _search_path(place: Place) -> str:
     """The folder of the client first, then those of this shell: checks and the agent's tools are found there,
     too."""
-    program = program_at(claude.PROGRAM, place.env)
+    program = program_at(client().program.PROGRAM, place.env)
     if program is None:
-        wrong, cure = missing(claude, "a service starts it")
+        wrong, cure = missing(client().program, "a service starts it")
         raise UserError(f"{wrong}; {cure}.")
     folders = (place.env.get("PATH") or "").split(os.pathsep)
     kept = [folder for folder in folders if os.path.isabs(folder)]
@@ -227,7 +226,7 @@ def _notes(place: Place, system: InitSystem) -> Iterator[str]:
 
 def _logins(place: Place) -> Iterator[str]:
     """What the client gets at a model by, and the service does not have."""
-    for name in claude.LOGINS:
+    for name in client().variables.LOGINS:
         if place.env.get(name):
             why = f"{name} is set in this shell only, and is not written down"
             yield f"! {why}: the service's sessions do not have it."

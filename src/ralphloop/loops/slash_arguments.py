@@ -7,6 +7,7 @@ import shlex
 import time
 from collections.abc import Mapping
 
+from ralphloop.domain.model import SESSION_VARIABLE
 from ralphloop.errors import UserError
 from ralphloop.store import slash_command
 from ralphloop.store.slash_command import Typed
@@ -25,7 +26,7 @@ def taken(words: list[str], env: Mapping[str, str]) -> Typed:
         commands = [f"{traits(first).plugin}:{action}"]
     else:
         commands = [f"{traits(name).plugin}:{first}" for name in LAYOUTS]
-    session = env.get("CLAUDE_CODE_SESSION_ID") or ""
+    session = env.get(SESSION_VARIABLE) or ""
     found = slash_command.take(env, session, commands=commands, now=time.time()) if session else None
     if found is None:
         raise UserError(

@@ -22,7 +22,7 @@ from ralphloop.store import files, shelf
 from ralphloop.store.loop import JOURNAL, LoopFiles
 from ralphloop.tasklists.registry import own_file
 from ralphloop.tasklists.source import Source
-from ralphloop.views.history import rest_of
+from ralphloop.views.journal import rest_of
 from ralphloop.views.live.follow import Tail
 from ralphloop.views.snapshot import (
     LoopView,

@@ -14,9 +14,9 @@ from ralphloop.domain.model import THE_LIST
 from ralphloop.domain.plain import plain
 from ralphloop.errors import BusyError, UserError
 from ralphloop.hook.recording import FORMAT
-from ralphloop.loops.client import look
 from ralphloop.loops.place import UNDER_WAY, Place, require_person
 from ralphloop.loops.result import Result
+from ralphloop.loops.setup import look
 from ralphloop.store import files
 from ralphloop.store import records as stored
 from ralphloop.store.records import Kept

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 from ralphloop.domain import jsontext
 from ralphloop.errors import BusyError, UserError
-from ralphloop.loops.client import PACKAGE
 from ralphloop.loops.opened import driven_already
 from ralphloop.loops.place import Place
+from ralphloop.loops.setup import PACKAGE
 from ralphloop.runner.session_terms import Terms
 from ralphloop.store import files, supervisor
 from ralphloop.store.loop import LoopFiles
@@ -60,7 +60,7 @@ class Supervised:
         raise UserError(f"the supervisor did not start; {self.loop.path(LOG)} says why.")
 
     def send(self, word: str) -> None:
-        """As `views.live.controls.Driver` wants it."""
+        """As `views.live.show.Driver` wants it."""
         with contextlib.suppress(OSError):  # a supervisor that is gone shows as ended
             self._write(word)
 

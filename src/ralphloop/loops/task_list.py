@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -24,8 +25,7 @@ from ralphloop.tasklists.markdown import Line
 from ralphloop.tasklists.registry import own_file, traits
 from ralphloop.tasklists.source import Source
 from ralphloop.views import json_slip
-from ralphloop.views.excerpt import bounded, shown
-from ralphloop.views.fold import COLUMNS
+from ralphloop.views.fold import COLUMNS, bounded, shown
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 TEMPLATE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "templates", "RALPH_PROMPT.md")
@@ -60,12 +60,19 @@ def new(
     looked = doubt.look(root, draft.listed, {"list": draft.text}, env=place.env)
     odd = (*draft.slips, *looked.doubts)
     told += [f"! {each}" for each in odd]
-    mend = f"Mend that in {folder}/feature_list.json; `ralphloop plan --show {name}` looks again."
-    told += [mend] if odd else []
+    told += list(_mend(name, folder, source[0] if source and draft.slips else "", is_odd=bool(looked.doubts)))
     run = f"`ralphloop run {name}`, or `{begin}` for a session of yours"
     told.append(f"Next: {run}" if count else f"Next: {fill}, then {run}")
     facts = {"name": name, "folder": folder, "features": count, "next": begin if count else fill}
     return Result({**facts, "doubts": list(odd)}, tuple(told))
+
+
+def _mend(name: str, folder: str, slipped: str, *, is_odd: bool) -> Iterator[str]:
+    """Where to put right what is doubtful: lines that slipped in the file that they are in."""
+    if slipped:
+        yield f"Mend {slipped} and make the list anew: `rm -r {shlex.quote(folder)}`, then the same command."
+    if is_odd:
+        yield f"Mend that in {folder}/feature_list.json; `ralphloop plan --show {name}` looks again."
 
 
 def plan(place: Place, goal: str, *, name: str | None = None, here: bool = False) -> Result:
@@ -190,9 +197,11 @@ def make(root: str, name: str, features: str, *, goal: str) -> str:
 
 def must_be_name(name: str) -> None:
     if not NAME.fullmatch(name):
+        close = re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-._")[:64]
+        such = f", such as `{close}`" if NAME.fullmatch(close) else ""
         raise UserError(
             f"{name!r} cannot be a loop's name: 1 to 64 letters, digits, dots, dashes or underscores, "
-            "a letter or digit first."
+            f"a letter or digit first{such}."
         )
 
 
@@ -263,14 +272,15 @@ def from_text(name: str, text: str) -> Draft:
             return Draft(text, feature_list.parse({"list": text}))
         except ValueError as error:
             raise UserError(json_slip.told(name, text, f"{name} cannot be used: {error}") + ".") from None
-    found, slips = from_markdown(text), tuple(bounded(list(_slips(name, text))))
+    found = from_markdown(text)
     if not found:
         if not text.strip("\ufeff \t\r\n"):
             raise UserError(
                 f"{name} is empty, so nothing is to be done; write a line such as `- Log in` for each task."
             )
-        why = slips[0] if slips else "each top-level line such as `- Log in` becomes a task"
+        why = next(_slips(text), "each top-level line such as `- Log in` becomes a task")
         raise UserError(f"{name} has no list: {why}.")
+    slips = tuple(bounded(list(_slips(text, of=f" of {name}"))))
     text = json.dumps({"features": found}, indent=2, ensure_ascii=False) + "\n"
     return Draft(text, feature_list.parse({"list": text}), slips)
 
@@ -329,23 +339,24 @@ def _item(line: Line) -> re.Match[str] | None:
     return found if found and found["text"].strip() else None
 
 
-def _slips(name: str, text: str) -> Iterator[str]:
+def _slips(text: str, *, of: str = "") -> Iterator[str]:
     for number, line in enumerate(markdown.lines(text), 1):
-        meant = "" if line.quoted else _meant(line.text)
+        lacks, meant = ("", "") if line.quoted else _meant(line.text)
         if meant:
-            yield f'line {number} of {name}, "{shown(line.text)}", is text and no item: write {meant}'
+            why = f"is read as text, because a {lacks} is missing"
+            yield f'"{shown(line.text)}" in line {number}{of} {why}: write "{shown(meant)}"'
 
 
-def _meant(text: str) -> str:
-    """The item that a line is almost, and what it lacks."""
+def _meant(text: str) -> tuple[str, str]:
+    """What a line lacks to be an item, and the item; empty for any other line."""
     almost = _ALMOST.fullmatch(text)
     if almost:
-        return f'"{shown(almost["mark"] + " " + almost["text"])}", with a space'
+        return "space", f"{almost['mark']} {almost['text']}"
     bare = _NO_DASH.fullmatch(text)
     if not bare:
-        return ""
+        return "", ""
     box = "" if bare["box"] is None else f"[{bare['box'] or ' '}] "
-    return f'"{shown("- " + box + bare["text"])}", with a dash and a space'
+    return "dash", f"- {box}{bare['text']}"
 
 
 def _feature(number: int, item: re.Match[str]) -> dict[str, Any]:

@@ -8,11 +8,12 @@ import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
-from ralphloop.config import END, PERSON
+from ralphloop.agents.registry import client
 from ralphloop.domain import model
 from ralphloop.domain.limits import duration
 from ralphloop.domain.model import LoopState
 from ralphloop.domain.prompt import answering, cut, done, turns
+from ralphloop.domain.table import END, OUTCOMES, PERSON, outcome
 from ralphloop.domain.worklist import Worklist
 from ralphloop.proof.mask import mask
 from ralphloop.store.shelf import Record
@@ -23,20 +24,11 @@ QUESTIONS = 3  # that a body has room for
 
 # what a loop can come to -> on which occasion that is, and how it is said; what is not here is not told
 TOLD = {
-    model.COMPLETE: (END, "%s is complete"),
-    model.LIMIT: (END, "%s has reached its limit"),
-    model.BUDGET: (END, "%s has used up its budget"),
-    model.STALLED: (END, "%s is stalled"),
-    model.CAPPED: (END, "%s was ended by the client"),
-    model.FAILED: (END, "%s failed"),
-    model.CORRUPT: (END, "%s has a corrupt file"),
-    model.NEEDS_INPUT: (PERSON, "%s needs your answer"),
-    model.NEEDS_APPROVAL: (PERSON, "%s needs your approval"),
-    model.AWAITING_APPROVAL: (PERSON, "%s awaits your approval"),
-    model.ASKED: (PERSON, "%s asks you something"),  # about one task, and the loop goes on
-    RESTARTED: (END, "%s was started again"),
-    GIVEN_UP: (PERSON, "%s could not be started again"),
-    SILENT: (PERSON, "the supervisor of %s is silent"),
+    **{name: (row.told, row.end or row.person) for name, row in OUTCOMES.items() if row.told},
+    model.ASKED: (PERSON, "{name} asks you something"),  # about one task, and the loop goes on
+    RESTARTED: (END, "{name} was started again"),
+    GIVEN_UP: (PERSON, "{name} could not be started again"),
+    SILENT: (PERSON, "the supervisor of {name} is silent"),
 }
 _ABSOLUTE = re.compile(r"(?<![\w.:/~…-])/(?:[^\s/'\"`]+/)+([^\s/'\"`]+)")
 
@@ -74,7 +66,7 @@ def message_of(
     }
     told = [_figures(record, state, work), *_why(state, about, why), *_asked(questions)]
     told.append(_how(record, state, about, questions))
-    return Message(kind, "ralphloop: " + title % record.name, " ".join(filter(None, told)), facts)
+    return Message(kind, "ralphloop: " + title.format(name=record.name), " ".join(filter(None, told)), facts)
 
 
 def uncommitted(told: Message, record: Record, detail: str) -> Message:
@@ -118,12 +110,11 @@ def _asked(questions: Iterable[tuple[str, str]]) -> list[str]:
 def _how(record: Record, state: LoopState, about: str, asked: Sequence[tuple[str, str]]) -> str:
     name = record.name
     if about == state.outcome and state.detail.startswith(model.LOGIN):
-        return f"Log in with `claude /login`, or renew the key; `ralphloop status {name}` tells the rest."
+        way = f"Log in with `{client().program.LOGIN}`, or renew the key"
+        return f"{way}; `ralphloop status {name}` tells the rest."
     if about in (model.ASKED, model.NEEDS_INPUT):
         return f"`{answering(asked[0][0] if asked else 'ID', name)}` answers."
-    if about == model.NEEDS_APPROVAL:
-        return f"`ralphloop approve {name}` shows the checks."
-    return "" if about == model.COMPLETE else f"`ralphloop status {name}` tells what to do."
+    return outcome(about if about in OUTCOMES else None).notice.format(name=name)
 
 
 def tidied(message: Message, *, root: str, home: str, secrets: Iterable[str]) -> Message:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import NamedTuple
 
 from ralphloop import config
-from ralphloop.config import BELL, DESKTOP, Config
+from ralphloop.config import Config
 from ralphloop.domain.ledger import commit_fault, missing_commits, not_committed
 from ralphloop.domain.model import COMPLETE
 from ralphloop.domain.worklist import Worklist
 from ralphloop.errors import ConfigError, NotSentError
-from ralphloop.notify import bell, desktop, message, webhook
+from ralphloop.notify import message
 from ralphloop.notify.message import Message
 from ralphloop.proof.mask import secrets
 from ralphloop.store import tasks
@@ -56,31 +57,21 @@ def about_loop(loop: LoopFiles, about: str, *, task: str = "", why: str = "") ->
 
 
 def send(told: Message, settings: Config, *, root: str, env: Mapping[str, str], pid: int = 0) -> list[Sent]:
-    hidden = [*secrets(env), *filter(None, (settings.get("webhook_token"), settings.get("webhook_url")))]
+    hidden = [*secrets(env), *settings.secrets()]
     clean = message.tidied(told, root=root, home=env.get("HOME") or os.path.expanduser("~"), secrets=hidden)
     return [_through(channel, clean, settings, env=env, pid=pid) for channel in settings.get("notify")]
 
 
 def _through(channel: str, told: Message, settings: Config, *, env: Mapping[str, str], pid: int) -> Sent:
+    """By the module of the same name."""
+    target = importlib.import_module(f"ralphloop.notify.{channel}")
     try:
-        if channel == DESKTOP:
-            detail = desktop.show(told, env)
-        elif channel == BELL:
-            detail = bell.ring(env, pid=pid)
-        else:
-            detail = webhook.post(told, _hook(settings))
+        detail = target.send(told, settings, env=env, pid=pid)
     except NotSentError as error:
         return Sent(channel, False, message.plain(str(error)))
     except OSError as error:
         return Sent(channel, False, message.plain(error.strerror or type(error).__name__))
     return Sent(channel, True, detail)
-
-
-def _hook(settings: Config) -> webhook.Hook:
-    url = settings.get("webhook_url")
-    if not url:
-        raise NotSentError("webhook_url is not set")
-    return webhook.Hook(url, settings.get("webhook_format"), settings.get("webhook_token") or "")
 
 
 def _work(loop: LoopFiles) -> Worklist | None:

@@ -7,10 +7,12 @@ import json
 import threading
 import urllib.error
 import urllib.request
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 from urllib.parse import unquote, urlsplit, urlunsplit
 
-from ralphloop.config import JSON, NTFY, PERSON, SLACK
+from ralphloop.config import JSON, NTFY, SLACK, Config
+from ralphloop.domain.table import PERSON
 from ralphloop.errors import NotSentError
 from ralphloop.notify.message import Message
 from ralphloop.version import VERSION
@@ -29,6 +31,13 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
 
     def redirect_request(self, *_: Any) -> None:
         return None
+
+
+def send(message: Message, settings: Config, *, env: Mapping[str, str], pid: int) -> str:
+    url = settings.get("webhook_url")
+    if not url:
+        raise NotSentError("webhook_url is not set")
+    return post(message, Hook(url, settings.get("webhook_format"), settings.get("webhook_token") or ""))
 
 
 def post(message: Message, hook: Hook, *, timeout_s: float = TIMEOUT_S) -> str:
@@ -53,15 +62,19 @@ def post(message: Message, hook: Hook, *, timeout_s: float = TIMEOUT_S) -> str:
 
 def request_of(message: Message, hook: Hook) -> tuple[str, dict[str, Any]]:
     """The address and the object to send there."""
-    if hook.shape == NTFY:
-        return _ntfy(message, hook.url)
-    if hook.shape == SLACK:
-        text = f"{message.title}\n{message.body}"
-        for sign, name in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;")):
-            text = text.replace(sign, name)
-        return hook.url, {"text": text, "mrkdwn": False, "unfurl_links": False, "unfurl_media": False}
+    return SHAPES[hook.shape](message, hook.url)
+
+
+def _json(message: Message, url: str) -> tuple[str, dict[str, Any]]:
     said = {"source": "ralphloop", "kind": message.kind, "title": message.title, "body": message.body}
-    return hook.url, {**said, **message.facts}
+    return url, {**said, **message.facts}
+
+
+def _slack(message: Message, url: str) -> tuple[str, dict[str, Any]]:
+    text = f"{message.title}\n{message.body}"
+    for sign, name in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;")):
+        text = text.replace(sign, name)
+    return url, {"text": text, "mrkdwn": False, "unfurl_links": False, "unfurl_media": False}
 
 
 def _ntfy(message: Message, url: str) -> tuple[str, dict[str, Any]]:
@@ -77,6 +90,13 @@ def _ntfy(message: Message, url: str) -> tuple[str, dict[str, Any]]:
         "priority": 4 if message.kind == PERSON else 3,
     }
     return urlunsplit((parts.scheme, parts.netloc, base + "/", "", "")), said
+
+
+SHAPES: dict[str, Callable[[Message, str], tuple[str, dict[str, Any]]]] = {
+    JSON: _json,
+    NTFY: _ntfy,
+    SLACK: _slack,
+}
 
 
 def _send(url: str, said: dict[str, Any], *, token: str, timeout_s: float) -> str:

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from ralphloop.agents.presence import started_by_agent
+from ralphloop.domain.check_results import shown
 from ralphloop.domain.model import ENDED, NEEDS_APPROVAL, PAUSED
 from ralphloop.domain.prompt import count
-from ralphloop.domain.proof import shown
 from ralphloop.store import approvals, arming, pins, shelf, tasks
 from ralphloop.store.loop import LoopFiles
 from ralphloop.store.shelf import Shelf

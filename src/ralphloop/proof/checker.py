@@ -16,9 +16,9 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ralphloop.agents.usage import context_of
+from ralphloop.agents.registry import client
+from ralphloop.domain.check_results import BUDGET_S, TIMEOUT_S
 from ralphloop.domain.model import Task, TaskList
-from ralphloop.domain.proof import BUDGET_S, TIMEOUT_S
 from ralphloop.proof import check_record, tree
 from ralphloop.proof.mask import mask, secrets
 from ralphloop.store.loop import LoopFiles, iso
@@ -73,12 +73,12 @@ class Origin(NamedTuple):
 
 
 def of_session(kind: str, session: str | None, *, transcript: str, env: Mapping[str, str]) -> Origin:
-    seen = context_of(transcript) if transcript else None
+    seen = client().usage.context_of(transcript) if transcript else None
     return Origin(kind, client_in(env), seen.model if seen is not None else "", session)
 
 
 def client_in(env: Mapping[str, str]) -> str:
-    """`claude-code 2.1.325`, from the name that a client gives itself (2.1.325)."""
+    """`name 2.1.325`, from what a client calls itself."""
     name, _, rest = env.get("AI_AGENT", "")[:80].partition("_")
     version = rest.partition("_")[0].replace("-", ".")
     return f"{name} {version}".strip()

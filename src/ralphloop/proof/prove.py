@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from ralphloop.domain.check_results import BUDGET_S, Refusal, Results
 from ralphloop.domain.ledger import Ledger
 from ralphloop.domain.model import (
     CLAIMED,
@@ -19,7 +20,6 @@ from ralphloop.domain.model import (
     Task,
     TaskList,
 )
-from ralphloop.domain.proof import BUDGET_S, Refusal, Results
 from ralphloop.proof import approval, check_record, protect, tree
 from ralphloop.proof.checker import GREEN, RED, UNFINISHED, WAITS, Checker, Due, Origin, Verdict, due
 from ralphloop.store import approvals, tasks

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from ralphloop import errors
-from ralphloop.agents.trust import LOCAL_SETTINGS
+from ralphloop.agents.registry import client
 from ralphloop.domain.prompt import line
 from ralphloop.proof import tree
 
@@ -102,8 +102,9 @@ def _must_be_clean(place: Worktree, root: str, lists: Iterable[str]) -> None:
     if rows:
         more = f" and {len(rows) - SHOWN} more" if len(rows) > SHOWN else ""
         told = ", ".join(rows[:SHOWN]) + more
-        own = any(row.startswith(LOCAL_SETTINGS) for row in rows)
-        how = f" `echo {LOCAL_SETTINGS} >> .git/info/exclude` ignores what is this machine's." if own else ""
+        own = client().registration.LOCAL_SETTINGS
+        is_there = any(row.startswith(own) for row in rows)
+        how = f" `echo {own} >> .git/info/exclude` ignores what is this machine's." if is_there else ""
         raise errors.CommitError(
             f"the work tree is not clean: {told}. The agent's commits would mix with that: commit, stash "
             f"(`git stash -u`) or ignore these files first.{how}"
@@ -238,15 +239,14 @@ class Index:
 def _copied(path: str, lock: str) -> bool:
     """False if somebody holds the lock; one of ours that is not whole is taken away again."""
     try:
-        handle = os.open(lock, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
-    except FileExistsError:
-        return False
-    try:
-        with os.fdopen(handle, "wb") as target, open(path, "rb") as source:
+        with open(lock, "xb") as target, open(path, "rb") as source:
             shutil.copyfileobj(source, target)
         shutil.copystat(path, lock)
+    except FileExistsError:
+        return False
     except OSError:
-        os.unlink(lock)
+        with contextlib.suppress(OSError):
+            os.unlink(lock)
         raise
     return True
 

@@ -9,8 +9,8 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 
-from ralphloop.agents import nested
 from ralphloop.agents.event import Event, Limit, Result, Retry
+from ralphloop.agents.presence import scrubbed
 from ralphloop.agents.registry import Client
 from ralphloop.domain.model import CANCELLED
 from ralphloop.domain.supervision import REGISTRATION
@@ -33,18 +33,16 @@ DEAF_S = 5.0
 # Answers 401 to one request, in a row. The client renews an expired token after the first, and sends the
 # request again up to ten times, for three minutes (2.1.325); the third comes after about two seconds.
 REFUSALS = 3
-
-
 INTERRUPT, TERMINATE, KILL = "interrupt", "terminate", "kill"
 
 
 def start(begun: Begun, custody: Custody, agent: Client) -> AgentProcess:
     """AgentStartError if it cannot be started."""
     terms, loop, env = custody.terms, custody.loop, custody.env
-    command = agent.hook_command(package(), registration=REGISTRATION)
-    words = agent.print_argv(
+    command = agent.program.hook_command(package(), registration=REGISTRATION)
+    words = agent.program.print_argv(
         session=begun.session,
-        settings=json.dumps(agent.run_settings(command)),
+        settings=json.dumps(agent.program.run_settings(command)),
         model=begun.model,
         fallback_model=terms.fallback_model,
         permission_mode=terms.permission_mode,
@@ -69,12 +67,11 @@ def _is_word(text: str) -> bool:
 
 def environment(env: Mapping[str, str]) -> dict[str, str]:
     """The client's: no other client's marks, and our own command within reach of its shell."""
-    found = nested.scrubbed(env)
+    found = scrubbed(env)
     path = found.get("PATH") or os.defpath
     for folder in (os.path.dirname(sys.executable), os.path.join(os.path.dirname(package()), "bin")):
-        if shutil.which("ralphloop", path=path) is None and os.access(
-            os.path.join(folder, "ralphloop"), os.X_OK
-        ):
+        is_there = os.access(os.path.join(folder, "ralphloop"), os.X_OK)
+        if is_there and shutil.which("ralphloop", path=path) is None:
             path = os.pathsep.join([path, folder])
     return {**found, "PATH": path}
 

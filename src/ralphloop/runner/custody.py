@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
-from ralphloop.agents.transcript_place import transcript_of
-from ralphloop.domain import limits, prompt
+from ralphloop.agents.registry import client
+from ralphloop.domain import limits, prompt, table
 from ralphloop.domain.ledger import name_tasks
 from ralphloop.domain.model import (
     ENDED,
@@ -202,7 +202,9 @@ class Custody:
         with loop.lock():
             loop.record = loop.shelf.fresh(loop.record)
             state = loop.state()
-            path = transcript_of(begun.session, root=loop.record.root, known=state.transcripts, env=self.env)
+            path = client(self.terms.agent).usage.transcript_of(
+                begun.session, root=loop.record.root, known=state.transcripts, env=self.env
+            )
             if path and path not in state.transcripts:
                 state.note_transcript(path)
                 loop.save(state)
@@ -270,8 +272,7 @@ class Custody:
         """Let the loop rest or end with what the supervisor found; what it says itself holds."""
         with self._locked() as state:
             if state.live or (state.outcome == RATE_LIMITED and outcome != RATE_LIMITED):
-                rests = outcome in (INTERRUPTED, RATE_LIMITED)
-                self._close(state, PAUSED if rests else ENDED, outcome, detail)
+                self._close(state, table.outcome(outcome).state, outcome, detail)
                 self.loop.journal("run_end", outcome=outcome, detail=detail)
 
     def _close(self, state: LoopState, to: str, outcome: str, detail: str) -> None:

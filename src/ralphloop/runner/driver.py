@@ -148,7 +148,7 @@ class Supervisor:
         except AgentStartError as error:
             cut = "" if isinstance(error, GuardianLostError) else judge.NO_START
             return Session(Ending(None, None, str(error)), cut=cut)
-        parse = self._client.parse
+        parse = self._client.program.parse
         return Drive(process, self._control, custody=self._custody, begun=begun, parse=parse).run()
 
     def _judge(self, session: Session) -> Verdict:

@@ -8,16 +8,7 @@ from typing import NamedTuple
 
 from ralphloop.agents import limit
 from ralphloop.agents.event import Result
-from ralphloop.domain.model import (
-    BUDGET,
-    ENDED,
-    FAILED,
-    INTERRUPTED,
-    LIMIT,
-    PAUSED,
-    RATE_LIMITED,
-    LoopState,
-)
+from ralphloop.domain.model import BUDGET, ENDED, FAILED, INTERRUPTED, LIMIT, PAUSED, RATE_LIMITED, LoopState
 from ralphloop.domain.model import LOGIN as LOGIN_REFUSED
 from ralphloop.domain.outage import HOPELESS, backoff_s, due, refuses_login
 from ralphloop.domain.prompt import line

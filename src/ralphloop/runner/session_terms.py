@@ -8,10 +8,12 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
+from ralphloop.agents.registry import USUAL
+
 
 @dataclass(frozen=True)
 class Terms:
-    agent: str = "claude"
+    agent: str = USUAL
     batch: int = 0  # tasks for one session, 0 for no limit
     model: str = ""
     fallback_model: str = ""

@@ -113,15 +113,15 @@ def _hold_additions(guarded: Guarded, layout: Layout, original: str, ledger: Led
     known = {name for name, facts in ledger.tasks.items() if facts.get("added")}
     modified = {name: int(facts["modified"]) for name, facts in ledger.tasks.items()
                 if facts.get("modified", "").isdigit()}  # fmt: skip
-    held = layout.hold_additions(guarded.texts, original, known=known, modified=modified)
-    if held.texts:
-        guarded.texts.update(held.texts)
+    texts, excess, split = layout.hold_additions(guarded.texts, original, known=known, modified=modified)
+    if texts:
+        guarded.texts.update(texts)
         guarded.tasks = layout.parse(guarded.texts)
         left = {task.id or task.title for task in guarded.tasks.tasks}
         guarded.added = [name for name in guarded.added if name in left]
-        why = "; ".join(held.excess[:SHOWN])
+        why = "; ".join(excess[:SHOWN])
         guarded.notes.append("Too many added tasks, taken out again (see rejected/): %s." % why)
-    for name in held.modified:
+    for name in split:
         ledger.note(name, modified=str(modified.get(name, 0) + 1))
 
 

@@ -98,7 +98,7 @@ def _is_name(text: str) -> bool:
     return files.is_path(text) and text not in ("", ".", "..") and os.path.basename(text) == text
 
 
-def _are_places(paths: dict[str, object], names: Mapping[str, str]) -> bool:
+def _are_places(paths: dict[str, object], names: dict[str, str]) -> bool:
     """Whether these can be paths of files so called: a record is read again before it is obeyed."""
     for role, path in paths.items():
         if not isinstance(path, str) or not files.is_path(path) or not os.path.isabs(path):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ralphloop.tasklists import boxes, markdown, pins
-from ralphloop.tasklists.pins import Restored
+from ralphloop.tasklists import boxes, markdown, restoring
+from ralphloop.tasklists.restoring import Restored
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,18 +50,18 @@ def restore(texts: Texts, pinned: Texts) -> Restored:
     if new is None:
         return Restored({"tasks": old}, faults=[("", "removed")])
     then, now = _Boxes(old), _Boxes(new)
-    pairs = pins.pair(then.tasks, now.tasks)
+    pairs = restoring.pair(then.tasks, now.tasks)
     changed = _changes(then, now, pairs)
     if not any(changed):
-        return Restored(added=pins.added(now.tasks, pairs))
+        return Restored(added=restoring.added(now.tasks, pairs))
     edits = _edits(then, now, pairs=pairs, changed=changed) if now.tasks else []
-    text = pins.splice(new, edits)
+    text = restoring.splice(new, edits)
     mended = _Boxes(text)  # a fence or an indent around them can still hide tasks that are back
-    pairs = pins.pair(then.tasks, mended.tasks)
+    pairs = restoring.pair(then.tasks, mended.tasks)
     if any(_changes(then, mended, pairs)):
         return _start_over(then, now)
-    faults = [(pins.shown(task), what) for task, found in zip(then.tasks, changed) for what in found]
-    return Restored({"tasks": text}, faults=faults, added=pins.added(mended.tasks, pairs))
+    faults = [(restoring.shown(task), what) for task, found in zip(then.tasks, changed) for what in found]
+    return Restored({"tasks": text}, faults=faults, added=restoring.added(mended.tasks, pairs))
 
 
 def _changes(then: _Boxes, now: _Boxes, pairs: list[int]) -> list[list[str]]:
@@ -110,9 +110,9 @@ def _state_at(row: str) -> int:
     return len(row) - len(box) + 1 if is_box and bare[:1] in marks and bare[1:2] in (" ", "\t") else 0
 
 
-def _edits(then: _Boxes, now: _Boxes, *, pairs: list[int], changed: list[list[str]]) -> list[pins.Edit]:
+def _edits(then: _Boxes, now: _Boxes, *, pairs: list[int], changed: list[list[str]]) -> list[restoring.Edit]:
     """Each changed block as it has to be, and each removed one behind the one that it stood behind."""
-    edits: list[pins.Edit] = []
+    edits: list[restoring.Edit] = []
     newline = _newline(now.text if "\n" in now.text else then.text)
     anchor = -1
     for at, (place, found) in enumerate(zip(pairs, changed)):
@@ -156,13 +156,13 @@ def _with_state(row: str, state: str) -> str:
 
 def _start_over(then: _Boxes, now: _Boxes) -> Restored:
     """The pinned text with the claims of the present one: there is nothing to mend block by block."""
-    claims = dict(zip(pins.keys(now.tasks), [task.done for task in now.tasks]))
-    text = pins.splice(then.text, list(_claimed(then, claims)))
+    claims = dict(zip(restoring.keys(now.tasks), [task.done for task in now.tasks]))
+    text = restoring.splice(then.text, list(_claimed(then, claims)))
     return Restored({"tasks": text}, faults=[("", "structure")])
 
 
-def _claimed(then: _Boxes, claims: dict[tuple[str, str], bool]) -> Iterable[pins.Edit]:
-    for place, key in enumerate(pins.keys(then.tasks)):
+def _claimed(then: _Boxes, claims: dict[tuple[str, str], bool]) -> Iterable[restoring.Edit]:
+    for place, key in enumerate(restoring.keys(then.tasks)):
         done = claims.get(key, then.tasks[place].done)
         if done != then.tasks[place].done:
             at = then.text.index("[", then.block(place)[0].offset) + 1

@@ -29,10 +29,8 @@ def close_epic(text: str, name: str) -> Optional[str]:
     spec = _spec(text, name)
     if spec is None:
         return None
-    status = jsontext.member(text, "status", spec.start)
-    if status is None:
-        return jsontext.add_member(text, "status", "completed", at=spec.start)
-    return jsontext.replace(text, status, "completed") if status.value != "completed" else None
+    closed = jsontext.set_member(text, "status", "completed", at=spec.start)
+    return closed if closed != text else None
 
 
 def _spec(text: str, name: str) -> Optional[jsontext.Span]:

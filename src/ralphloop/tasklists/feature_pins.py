@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ralphloop.domain import jsontext
-from ralphloop.tasklists import feature_list, pins
-from ralphloop.tasklists.pins import Restored
+from ralphloop.tasklists import feature_list, restoring
+from ralphloop.tasklists.restoring import Restored
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,21 +44,21 @@ def restore(texts: Texts, pinned: Texts) -> Restored:
 
 
 def _mend(then: _Features, now: _Features) -> Restored:
-    pairs = pins.pair(then.tasks, now.tasks)
+    pairs = restoring.pair(then.tasks, now.tasks)
     shared, changed = _changes(then, now, pairs)
     faults = [("", field) for field in shared]
     for task, fields in zip(then.tasks, changed):
-        faults += [(pins.shown(task), field) for field in fields]
+        faults += [(restoring.shown(task), field) for field in fields]
     if not faults:
-        return Restored(added=pins.added(now.tasks, pairs))
-    text = pins.splice(now.text, _edits(then, now, pairs=pairs, changed=changed))
+        return Restored(added=restoring.added(now.tasks, pairs))
+    text = restoring.splice(now.text, _edits(then, now, pairs=pairs, changed=changed))
     text = _put_back(text, then.text, fields=shared)
     mended = _Features(text)
-    pairs = pins.pair(then.tasks, mended.tasks)
+    pairs = restoring.pair(then.tasks, mended.tasks)
     shared, changed = _changes(then, mended, pairs)
     if shared or any(changed):  # twins that changed places can have traded their criteria
         return _start_over(then, now.text)
-    return Restored({"list": text}, faults=faults, added=pins.added(mended.tasks, pairs))
+    return Restored({"list": text}, faults=faults, added=restoring.added(mended.tasks, pairs))
 
 
 def _changes(then: _Features, now: _Features, pairs: list[int]) -> tuple[list[str], list[list[str]]]:
@@ -103,11 +103,13 @@ def _same(old: Any, new: Any) -> bool:
     return True
 
 
-def _edits(then: _Features, now: _Features, *, pairs: list[int], changed: list[list[str]]) -> list[pins.Edit]:
+def _edits(
+    then: _Features, now: _Features, *, pairs: list[int], changed: list[list[str]]
+) -> list[restoring.Edit]:
     """Each changed feature as it has to be, and each removed one behind the one that it stood behind."""
     if _REMOVED in changed and not now.features:
         return [_refill(then.text, now.text)]
-    edits: list[pins.Edit] = []
+    edits: list[restoring.Edit] = []
     was, now_at = list(feature_list.spans(then.text)), list(feature_list.spans(now.text))
     anchor = -1
     for at, (place, fields) in enumerate(zip(pairs, changed)):
@@ -126,7 +128,7 @@ def _edits(then: _Features, now: _Features, *, pairs: list[int], changed: list[l
     return edits
 
 
-def _refill(old: str, new: str) -> pins.Edit:
+def _refill(old: str, new: str) -> restoring.Edit:
     """An array that was emptied, as it was."""
     start, target = feature_list.array_at(old), feature_list.array_at(new)
     ends = [span.end for span in feature_list.spans(old)]
@@ -148,13 +150,13 @@ def _put_back(text: str, pinned: str, *, fields: list[str]) -> str:
 def _start_over(then: _Features, new: str) -> Restored:
     """The pinned text with the claims of the present one: there is nothing to mend piece by piece."""
     claims = _claims(new)
-    edits: list[pins.Edit] = []
-    for key, task, span in zip(pins.keys(then.tasks), then.tasks, feature_list.spans(then.text)):
+    edits: list[restoring.Edit] = []
+    for key, task, span in zip(restoring.keys(then.tasks), then.tasks, feature_list.spans(then.text)):
         done = claims.get(key, task.done)
         if done != task.done:
             feature = then.text[span.start : span.end]
             edits.append((span.start, span.end, feature_list.set_passes(feature, 0, done=done)))
-    return Restored({"list": pins.splice(then.text, edits)}, faults=[("", "structure")])
+    return Restored({"list": restoring.splice(then.text, edits)}, faults=[("", "structure")])
 
 
 def _claims(text: str) -> dict[tuple[str, str], bool]:
@@ -165,6 +167,6 @@ def _claims(text: str) -> dict[tuple[str, str], bool]:
         return {}
     tasks = [feature_list.read_tasks([item], {})[0] for item in features if isinstance(item, dict)]
     claims: dict[tuple[str, str], bool] = {}
-    for key, task in zip(pins.keys(tasks), tasks):
+    for key, task in zip(restoring.keys(tasks), tasks):
         claims[key] = task.done and claims.get(key, True)
     return claims

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from typing import Callable, Mapping, Optional
 
     from ralphloop.domain.model import TaskList
-    from ralphloop.tasklists.pins import Held, Restored
+    from ralphloop.tasklists.restoring import Restored
     from ralphloop.tasklists.source import Tally, Texts
 
 NAME = "features"
@@ -137,11 +137,11 @@ def restore(texts: Texts, pinned: Texts) -> Restored:
     return feature_pins.restore(texts, pinned)
 
 
-def hold_additions(texts: Texts, pinned: str, *, known: set[str], modified: dict[str, int]) -> Held:
+def hold_additions(
+    texts: Texts, pinned: str, *, known: set[str], modified: dict[str, int]
+) -> tuple[dict[str, str], list[str], list[str]]:
     """However many are added, they only make the list longer."""
-    from ralphloop.tasklists.pins import Held
-
-    return Held()
+    return {}, [], []
 
 
 def protect(texts: Texts) -> list[str]:

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
 
     from ralphloop.domain.layout import Traits
     from ralphloop.domain.model import TaskList
-    from ralphloop.tasklists.pins import Held, Restored
+    from ralphloop.tasklists.restoring import Restored
 
     Texts = Mapping[str, Optional[str]]
 
@@ -48,9 +48,10 @@ if TYPE_CHECKING:
 
         def hold_additions(
             self, texts: Texts, pinned: str, *, known: set[str], modified: dict[str, int]
-        ) -> Held:
-            """The texts without the added tasks that are too many, where the layout limits that. `known` were
-            added before; `modified` says how often a task was split."""
+        ) -> tuple[dict[str, str], list[str], list[str]]:
+            """The texts that change where too many tasks were added, why each of those was one too many, and
+            the tasks that were split since. `known` were added before; `modified` says how often one was
+            split."""
 
         def protect(self, texts: Texts) -> list[str]:
             """The globs of the files that no claim may touch; ValueError if the list is corrupt."""

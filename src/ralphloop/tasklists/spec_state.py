@@ -11,10 +11,10 @@ from ralphloop.tasklists.source import Source
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Mapping, Optional
+    from typing import Any, Optional
 
     from ralphloop.domain.additions import AdditionLimits
-    from ralphloop.tasklists.pins import Held, Restored
+    from ralphloop.tasklists.restoring import Restored
     from ralphloop.tasklists.source import Tally, Texts
 
 _MOST_PLACEHOLDERS = 10_000
@@ -26,7 +26,7 @@ ADDITION_LIMITS = {
 }
 
 
-def traits(name: str, *, kind: str, state: str, phases: Mapping[str, str], at_limit: str) -> Traits:
+def traits(name: str, *, kind: str, state: str, phases: dict[str, str], at_limit: str) -> Traits:
     """What the plugins of specs have in common, with what each has of its own."""
     plugin = "ralph-" + name
     return Traits(
@@ -209,10 +209,11 @@ def restore(texts: Texts, pinned: Texts) -> Restored:
     return box_pins.restore(texts, pinned)
 
 
-def hold_additions(texts: Texts, pinned: str, *, known: set[str], modified: dict[str, int]) -> Held:
+def hold_additions(
+    texts: Texts, pinned: str, *, known: set[str], modified: dict[str, int]
+) -> tuple[dict[str, str], list[str], list[str]]:
     """Without the fix tasks and splits that go beyond the plugin's own limits."""
     from ralphloop.domain import additions
-    from ralphloop.tasklists.pins import Held
 
     text, limits = texts.get("tasks") or "", addition_limits(texts.get("state"))
     first, now = TaskList(boxes.parse(pinned)), TaskList(boxes.parse(text))
@@ -220,7 +221,7 @@ def hold_additions(texts: Texts, pinned: str, *, known: set[str], modified: dict
     for place, _ in sorted(found, reverse=True):
         text = boxes.remove(text, place)
     split = additions.modified_now(first, TaskList(boxes.parse(text)), known=known)
-    return Held({"tasks": text} if found else {}, excess=[told for _, told in found], modified=split)
+    return {"tasks": text} if found else {}, [told for _, told in found], split
 
 
 def protect(texts: Texts) -> list[str]:

@@ -1,11 +1,14 @@
-"""Figures for people: tokens, dollars, sizes and spans of time, and what was used of a limit."""
+"""Figures for people: tokens, dollars, sizes, spans and moments of time, and what was used of a limit."""
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from ralphloop.domain.limits import duration
 from ralphloop.domain.model import UNLIMITED
+from ralphloop.domain.table import DOLLARS, LIMITS, TIME, TOKENS
 
 
 class Used(NamedTuple):
@@ -57,14 +60,14 @@ def percent(share: float) -> str:
 
 
 def amount(name: str, value: float) -> str:
-    """A value of the limit with this name in `Limits`."""
-    if name == "time_s":
-        return span(value)
-    if name.endswith("usd"):
-        return dollars(value)
-    if name.endswith("tokens"):
-        return tokens(value)
+    """A value of the limit with this name."""
+    kind = LIMITS[name].kind
+    if kind in _AMOUNTS:
+        return _AMOUNTS[kind](value)
     return "no limit" if value >= UNLIMITED else f"{value:.0f}"
+
+
+_AMOUNTS = {TIME: span, DOLLARS: dollars, TOKENS: tokens}
 
 
 def told(limit: Used) -> str:
@@ -74,10 +77,34 @@ def told(limit: Used) -> str:
 
 
 def unit(limit: Used) -> str:
-    return " tokens" if limit.name.endswith("tokens") else ""
+    return " tokens" if LIMITS[limit.name].kind == TOKENS else ""
 
 
 def time_told(limit: Used, working_s: float | None) -> str:
     """`4 s of 8 h`; of a loop that rested in between also how long it worked in all."""
     more = (working_s or 0.0) - (limit.used or 0.0)
     return told(limit) + (f" ({span(working_s or 0.0)} in all)" if more >= 1 else "")
+
+
+def local(seconds: float, shape: str = "%Y-%m-%d %H:%M:%S") -> str:
+    return time.strftime(shape, time.localtime(seconds))
+
+
+VARIABLE = "RALPHLOOP_CLOCK"
+
+
+def clock(env: Mapping[str, str]) -> Callable[[], float]:
+    """`RALPHLOOP_CLOCK=<seconds since 1970>` makes it stand still."""
+    try:
+        frozen = float(env[VARIABLE])
+    except (KeyError, ValueError):
+        return time.time
+    return lambda: frozen
+
+
+def spell(seconds: float) -> str:
+    """`4:05`, `1:04:05`: for figures that change every second."""
+    whole = max(0, int(seconds))
+    minutes, rest = divmod(whole, 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

@@ -1,12 +1,15 @@
-"""Lines that keep to a terminal's width, counted in its cells: folded between words, and cut."""
+"""Lines that keep to a terminal's width, counted in its cells: folded between words, cut, and few of many."""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TextIO
 from unicodedata import category, east_asian_width
+
+from ralphloop.domain.plain import plain
+from ralphloop.domain.prompt import line
 
 COLUMNS = 80  # of the narrowest terminal that lines are made for
 ROWS = 40  # of a screen where there is none
@@ -54,7 +57,7 @@ def fold(text: str, width: int = COLUMNS, *, hang: int | None = None, least: int
             left = width - width_of(word)  # a long word stands further left rather than in pieces
             row, gap = begin[:left] if left >= 0 else begin, ""
         row += gap
-        while width_of(row + word) > width and not ("`" in word or "/" in word):
+        while word and width_of(row + word) > width and not ("`" in word or "/" in word):
             part = prefix(word, width - width_of(row)) or word[:1]
             part = part.rstrip("\\") or part  # which may keep the next character from being markup
             rows.append(row + part)
@@ -80,3 +83,46 @@ def prefix(text: str, width: int) -> str:
 
 def padded(text: str, width: int) -> str:
     return text + " " * (width - width_of(text))
+
+
+SHOWN = 3  # of what a list has many of
+
+
+class Where:
+    """The tasks that something is true of: the first few by name, and how many."""
+
+    def __init__(self) -> None:
+        self.first: list[str] = []
+        self.count = 0
+
+    def add(self, name: str) -> None:
+        self.count += 1
+        if len(self.first) < SHOWN:
+            self.first.append(shown(name))
+
+    def join(self, other: Where) -> None:
+        self.first = [*self.first, *other.first][:SHOWN]
+        self.count += other.count
+
+    def __str__(self) -> str:
+        return few(self.first, self.count)
+
+
+def shown(text: str, most: int = 60) -> str:
+    """A word of somebody else's on one line, and no more of it than can be read."""
+    return plain(line(text[: 4 * most], most))
+
+
+def few(first: Iterable[str], count: int) -> str:
+    """The first few of so many."""
+    said = list(first)
+    more = count - len(said)
+    return ", ".join(said) + (f" and {more:,} more" if more > 0 else "")
+
+
+def bounded(lines: list[str]) -> Iterator[str]:
+    """The first of many lines, and how many more there are."""
+    most = 2 * SHOWN
+    yield from lines[:most]
+    if len(lines) > most:
+        yield f"and {len(lines) - most:,} more of this kind"

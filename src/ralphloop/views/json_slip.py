@@ -13,7 +13,7 @@ from ralphloop.store.shelf import Record
 from ralphloop.tasklists.feature_list import identity
 from ralphloop.tasklists.registry import own_file
 from ralphloop.tasklists.source import Source
-from ralphloop.views.excerpt import shown
+from ralphloop.views.fold import shown
 
 _STORIES = "userStories"  # of a prd.json
 _LISTS = ("features", "feature", "tasks", "task", "items", "stories", "todos", "todo", "list", "issues")

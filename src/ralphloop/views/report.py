@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from ralphloop.domain import jsontext
 from ralphloop.domain.continuing import PROMISE
@@ -13,14 +13,115 @@ from ralphloop.domain.model import PROVEN
 from ralphloop.domain.prompt import count
 from ralphloop.engine import under_way
 from ralphloop.engine.spending import look
+from ralphloop.proof import check_record
 from ralphloop.store import files
 from ralphloop.store.loop import LoopFiles
-from ralphloop.views import history
+from ralphloop.views import journal
+from ralphloop.views.cost import Share, Spending, spending_of, used
 from ralphloop.views.figure import Used
-from ralphloop.views.history import Entry, Stretch
-from ralphloop.views.proof import Check, Checked, FinalRun, checked, final_run
+from ralphloop.views.journal import Entry, Stretch
 from ralphloop.views.snapshot import LoopView, TaskView, view_of, worked_until
-from ralphloop.views.spending import Share, Spending, spending_of, used
+
+SHOWN = 5
+
+
+class Check(NamedTuple):
+    """One run of a command; what only its file tells is None where that is not sound."""
+
+    id: str
+    at: str
+    kind: str
+    command: str
+    green: bool
+    exit_code: int | None
+    ended: str
+    duration_s: float
+    file: str  # sound, altered or missing
+    tasks: tuple[str, ...]
+    round: int
+    client: str
+    model: str
+
+    def to_json(self) -> dict[str, Any]:
+        left = ("tasks", "round", "client", "model")
+        return {name: value for name, value in self._asdict().items() if name not in left}
+
+
+class FinalRun(NamedTuple):
+    """The last time that everything was run once more."""
+
+    at: str
+    green: bool
+    checks: tuple[Check, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        return {"at": self.at, "green": self.green, "evidence": [check.id for check in self.checks]}
+
+
+class Checked(NamedTuple):
+    checks: tuple[Check, ...]
+    faults: tuple[str, ...]
+
+    def of(self, task: str) -> tuple[Check, ...]:
+        return tuple(check for check in self.checks if task in check.tasks)
+
+
+def checked(loop: LoopFiles) -> Checked:
+    sound, bad = check_record.read_index(loop)
+    faults = [f"{count(bad, 'line')} of the evidence's index cannot be read"] if bad else []
+    checks = [_check(loop, entry) for entry in sound]
+    for state in (check_record.ALTERED, check_record.MISSING):
+        named = [check.id for check in checks if check.file == state]
+        faults += [f"evidence that is {state}: {_some(named)}"] if named else []
+    known = {check.id + ".json" for check in checks}
+    strange = [name for name in files.names(loop.path("evidence")) if name not in known]
+    faults += [f"files in evidence/ that ralphloop did not record: {_some(strange)}"] if strange else []
+    return Checked(tuple(checks), tuple(faults))
+
+
+def _check(loop: LoopFiles, entry: check_record.Entry) -> Check:
+    state = check_record.state(loop, entry)
+    facts = (check_record.load(loop, entry.id) if state == check_record.SOUND else None) or {}
+    return Check(
+        entry.id,
+        entry.at,
+        entry.kind,
+        entry.command,
+        entry.green is True,
+        facts.get("exit_code"),
+        _ended(facts),
+        entry.duration_s,
+        state,
+        tuple(map(str, entry.tasks)),
+        entry.round,
+        str(facts.get("client") or ""),
+        str(facts.get("model") or ""),
+    )
+
+
+def _ended(facts: dict[str, Any]) -> str:
+    if not facts:
+        return "unknown"
+    if facts.get("timed_out"):
+        return "timed out"
+    if facts.get("exit_code") is not None:
+        return f"exit {facts['exit_code']}"
+    return f"signal {facts['signal']}" if facts.get("signal") else "lost"
+
+
+def final_run(checks: Sequence[Check]) -> FinalRun | None:
+    """A run that did not fit into one stop goes on in the next, so a round's last word per command counts."""
+    final = [check for check in checks if check.kind == "final"]
+    if not final:
+        return None
+    last = {check.command: check for check in final if check.round == final[-1].round}
+    return FinalRun(final[-1].at, all(check.green for check in last.values()), tuple(last.values()))
+
+
+def _some(names: Sequence[str]) -> str:
+    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    return ", ".join(names[:SHOWN]) + more
+
 
 UNKNOWN = "unknown"  # the state of a task that the journal names and the list does not
 # what a stop's entry says it refused, besides tasks
@@ -100,19 +201,19 @@ class Report(NamedTuple):
 
 def report_of(loop: LoopFiles, *, now: float, env: Mapping[str, str]) -> Report:
     view, state, ledger = view_of(loop, now=now), loop.state(), loop.load_ledger()
-    said, proofs = history.history_of(loop), checked(loop)
+    said, proofs = journal.history_of(loop), checked(loop)
     end = worked_until(state, left_at=view.left_at, now=now)
-    parts = history.stretches(said.entries, begin=state.started_at, end=end)
+    parts = journal.stretches(said.entries, begin=state.started_at, end=end)
     account = look(loop, state, env=env)
     spending = spending_of(account)
     refused = tuple(_refused(said.entries))
     work = [part for part in parts if not part.rests]
-    rested = None if state.live else history.rested_at(said.entries) or state.seen_at or None
+    rested = None if state.live else journal.rested_at(said.entries) or state.seen_at or None
     return Report(
         view=view,
         made_at=now,
         ended_at=rested,
-        working_s=history.working_s(work),
+        working_s=journal.working_s(work),
         sessions=_in_order(*under_way.sessions(said.entries), state.owner or ""),
         clients=_in_order(*(check.client for check in proofs.checks)),
         models=_in_order(*spending.by_model, *(check.model for check in proofs.checks)),

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ralphloop.store.loop import iso
+from ralphloop.views.cost import Spending
 from ralphloop.views.report import Report, TaskReport
-from ralphloop.views.spending import Spending
 
 
 def to_json(report: Report) -> dict[str, Any]:

@@ -8,23 +8,12 @@ from typing import NamedTuple
 from ralphloop.agents.stamp import moment
 from ralphloop.domain.model import COMPLETE, PROVEN, THE_LIST
 from ralphloop.domain.prompt import done
+from ralphloop.domain.table import LIMITS
 from ralphloop.views import figure, journal
-from ralphloop.views.clock import local
-from ralphloop.views.figure import Used
-from ralphloop.views.proof import Check
-from ralphloop.views.report import COMPLETION, Refused, Report, TaskReport
-from ralphloop.views.spending import Share, spent_told
+from ralphloop.views.cost import Share, spent_told
+from ralphloop.views.figure import Used, local
+from ralphloop.views.report import COMPLETION, Check, Refused, Report, TaskReport
 
-LIMITS = {
-    "iterations": "iterations",
-    "time_s": "running time of the last window",
-    "attempts": "attempts at one task",
-    "no_progress": "continuations without progress",
-    "tokens": "tokens",
-    "cost_usd": "dollars",
-    "task_tokens": "tokens of one task",
-    "task_cost_usd": "dollars of one task",
-}
 UNKNOWN = "unknown"
 
 
@@ -100,7 +89,7 @@ def _limits(report: Report) -> Section:
     def row(limit: Used) -> tuple[str, ...]:
         used = UNKNOWN if limit.used is None else figure.amount(limit.name, limit.used)
         share = "" if limit.share is None else figure.percent(limit.share)
-        return LIMITS[limit.name], used, figure.amount(limit.name, limit.most), share
+        return LIMITS[limit.name].reported, used, figure.amount(limit.name, limit.most), share
 
     rows = tuple(row(limit) for limit in report.limits)
     return Section("limits", "Limits", ("limit", "used", "at most", "share"), rows)

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from ralphloop.agents.transcript_place import transcript_of
+from ralphloop.agents.registry import client
 from ralphloop.agents.usage import Context
+from ralphloop.domain import outage
 from ralphloop.domain.ledger import COMMIT_FAULT, Ledger, commit_fault, missing_commits, not_committed
 from ralphloop.domain.model import (
     ASKED,
-    AWAITING_APPROVAL,
     CLAIMED,
     COMPLETE,
     ENDED,
     FINAL,
-    NEEDS_APPROVAL,
-    NEEDS_INPUT,
     PAUSED,
     RUNNING,
     UNVERIFIED,
@@ -26,20 +25,21 @@ from ralphloop.domain.model import (
     TaskList,
 )
 from ralphloop.domain.survey import survey
+from ralphloop.domain.table import outcome
 from ralphloop.domain.worklist import Worklist
 from ralphloop.engine import spending as counter
-from ralphloop.engine.transcript import masked
+from ralphloop.engine.api_error import masked
+from ralphloop.engine.entries import entry_of, new_bytes
 from ralphloop.proof import approval
 from ralphloop.store import approvals, pins, shelf, supervisor, tasks, waker
-from ralphloop.store.loop import LoopFiles
+from ralphloop.store.loop import LoopFiles, iso
 from ralphloop.store.supervisor import Holder
 from ralphloop.tasklists.registry import own_file
-from ralphloop.views import history, retrying, spending
+from ralphloop.views import cost, journal
+from ralphloop.views.cost import Spending
 from ralphloop.views.figure import Used
-from ralphloop.views.spending import Spending
 
 ORPHAN_S = 24 * 3600.0
-NEEDS_PERSON = (NEEDS_INPUT, NEEDS_APPROVAL, AWAITING_APPROVAL)
 
 
 class TaskView(NamedTuple):
@@ -176,7 +176,7 @@ def view_of(loop: LoopFiles, *, now: float) -> LoopView:
     )
     driven = _with_driver(view, loop, state, supervisor.holder(loop))
     until = worked_until(state, left_at=driven.left_at, now=now)
-    used = spending.used(record.limits, state, None, until=until)
+    used = cost.used(record.limits, state, None, until=until)
     return _with_commits(driven._replace(limits=used), loop, listed, ledger)
 
 
@@ -225,16 +225,16 @@ def worked_until(state: LoopState, *, left_at: float | None, now: float) -> floa
 
 
 def with_context(view: LoopView, loop: LoopFiles) -> LoopView:
-    return view._replace(context=spending.context(loop.state()))
+    return view._replace(context=cost.context(loop.state()))
 
 
 def with_retry(view: LoopView, loop: LoopFiles, env: Mapping[str, str]) -> LoopView:
     """The same with the API error that its session is at, which no hook is told of."""
     if not view.live:
         return view
-    known = loop.state().transcripts
+    known, transcript_of = loop.state().transcripts, client().usage.transcript_of
     return view._replace(
-        retrying=masked(retrying.now(transcript_of(view.owner or "", root=view.root, known=known, env=env)))
+        retrying=masked(last_retry(transcript_of(view.owner or "", root=view.root, known=known, env=env)))
     )
 
 
@@ -243,11 +243,11 @@ def with_spending(view: LoopView, loop: LoopFiles, *, env: Mapping[str, str], no
     state = loop.state()
     until = worked_until(state, left_at=view.left_at, now=now)
     account = counter.look(loop, state, env=env)
-    spent = spending.spending_of(account)
+    spent = cost.spending_of(account)
     return view._replace(
         spent=spent,
-        limits=spending.used(loop.record.limits, state, spent, until=until),
-        working_s=history.work_in(account.parts, end=until),
+        limits=cost.used(loop.record.limits, state, spent, until=until),
+        working_s=journal.work_in(account.parts, end=until),
     )
 
 
@@ -293,4 +293,23 @@ def _rank(view: LoopView) -> tuple[int, float]:
         return 0, -view.started_at
     if view.state == ENDED:
         return 3, -(view.ended_at or view.seen_at)
-    return (1 if view.outcome in NEEDS_PERSON else 2), -view.started_at
+    return (1 if outcome(view.outcome).person else 2), -view.started_at
+
+
+LAST_MAX = 64 * 1024
+FRESH_S = 120.0  # the longest pause between two tries is about 40 s: an older notice is a dead client's
+
+
+def last_retry(path: str) -> str:
+    """The reason of the retry that the transcript ends with; empty where anything came after it."""
+    found = new_bytes(path, 0, LAST_MAX) if path else None
+    if found is None or b'"api_error"' not in found[0]:
+        return ""
+    for raw in reversed(found[0].splitlines()):
+        entry = entry_of(raw) or {}
+        if entry.get("subtype") == "api_error":
+            is_fresh = str(entry.get("timestamp") or "") >= iso(time.time() - FRESH_S)
+            return outage.retrying(entry) if is_fresh else ""
+        if entry.get("type") in ("assistant", "user"):
+            return ""
+    return ""

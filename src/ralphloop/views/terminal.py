@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
+from ralphloop.agents.registry import client
 from ralphloop.domain.ledger import not_committed
 from ralphloop.domain.limits import duration
 from ralphloop.domain.model import (
     ARMED,
     ASKED,
-    AWAITING_APPROVAL,
     BUDGET,
-    CANCELLED,
     CLAIMED,
     COMPLETE,
     CORRUPT,
@@ -32,12 +31,13 @@ from ralphloop.domain.model import (
 )
 from ralphloop.domain.plain import plain
 from ralphloop.domain.prompt import answering, done, turns
+from ralphloop.domain.table import BUDGETS, LIMITS, LOOP, outcome
 from ralphloop.tasklists.registry import traits
 from ralphloop.views import figure
-from ralphloop.views.clock import local
+from ralphloop.views.cost import context_told, spent_told
+from ralphloop.views.figure import local
 from ralphloop.views.fold import COLUMNS, ROWS, cut, padded, width_of
 from ralphloop.views.snapshot import LoopView, TaskView
-from ralphloop.views.spending import context_told, spent_told
 
 ID_MAX = 24  # cells of a task's id that stands beside its title
 DAY_S = 24 * 3600.0
@@ -159,7 +159,7 @@ def how_to_go_on(view: LoopView, *, now: float) -> str:
         return f"type {typed} in its session, or run `ralphloop approve {name}` in a terminal of your own."
     if view.outcome == COMPLETE and view.uncommitted:
         return f"{view.commit_fault.rstrip('.')}; then `ralphloop run {name}` commits it."
-    if view.live or view.outcome in (COMPLETE, CANCELLED):
+    if view.live or view.outcome in FINAL:
         return ""
     return _hint(view, now)
 
@@ -189,41 +189,59 @@ def _waits_for_approval(view: LoopView) -> bool:
 
 
 def _hint(view: LoopView, now: float) -> str:
-    name = view.name
-    again = f"`ralphloop {'run' if view.supervised else 'resume'} {name}`"
+    again = f"`ralphloop {'run' if view.supervised else 'resume'} {view.name}`"
     if view.detail.startswith(LOGIN):
-        return f"log in with `claude /login`, or renew the key; then {again} goes on."
-    if view.outcome == NEEDS_INPUT:
-        then = again if view.supervised else "send the session any message"
-        asked = next((task.id for task in view.tasks if task.state == ASKED), "" if view.tasks else "ID")
-        first = f"`{answering(asked, name)}`" if asked else "all is answered"
-        first = "allow that in ~/.claude/settings.json" if view.detail.startswith(DENIED) else first
-        return f"{first}, then {then}."
-    if view.outcome == AWAITING_APPROVAL:
-        return "goes on by itself at the next stop after the approval."
-    if view.outcome == RATE_LIMITED:
-        left = (view.resume_at or now) - now
-        if view.waker is not None:
-            return f"wakes its session {_clock(view.resume_at or now, now)} (process {view.waker})."
-        wait = f"not before {_span(left)} from now" if left > 60 else "now"
-        if view.supervised:
-            when = _clock(view.resume_at or now, now) if left > 0 else "now"
-            return f"{again} goes on ({when})."
-        return f"goes on at your next message in its session ({wait})."
-    if view.outcome == LIMIT and view.iteration >= view.max_iterations:
-        more = view.iteration + max(15, view.total - view.done)
-        return f"{again[:-1]} --max-iterations {more}` goes on."
-    if view.outcome == BUDGET and (spent_up := _spent_up(view)):
-        return f"{again} with a higher {spent_up} goes on."
-    return f"{_first(view)}{again} goes on."
+        return f"log in with `{client().program.LOGIN}`, or renew the key; then {again} goes on."
+    says_more = _HINTS.get(view.outcome or "")
+    told = says_more(view, again, now) if says_more else ""
+    return told or outcome(view.outcome).status.format(again=again)
 
 
-def _first(view: LoopView) -> str:
-    """What must be done before a loop that failed goes on."""
-    aside = [task.id for task in view.tasks if task.state == SET_ASIDE]
-    if view.outcome != FAILED:
+def _needs_input(view: LoopView, again: str, _now: float) -> str:
+    then = again if view.supervised else "send the session any message"
+    asked = next((task.id for task in view.tasks if task.state == ASKED), "" if view.tasks else "ID")
+    first = f"`{answering(asked, view.name)}`" if asked else "all is answered"
+    if view.detail.startswith(DENIED):
+        first = f"allow that in {client().registration.USER_SETTINGS}"
+    return f"{first}, then {then}."
+
+
+def _rate_limited(view: LoopView, again: str, now: float) -> str:
+    left = (view.resume_at or now) - now
+    if view.waker is not None:
+        return f"wakes its session {_clock(view.resume_at or now, now)} (process {view.waker})."
+    if view.supervised:
+        when = _clock(view.resume_at or now, now) if left > 0 else "now"
+        return f"{again} goes on ({when})."
+    wait = f"not before {_span(left)} from now" if left > 60 else "now"
+    return f"goes on at your next message in its session ({wait})."
+
+
+def _limit(view: LoopView, again: str, _now: float) -> str:
+    if view.iteration < view.max_iterations:
         return ""
-    return f"`ralphloop evidence {aside[0]}` shows why; then " if aside else "repair the list, then "
+    more = view.iteration + max(15, view.total - view.done)
+    return f"{again[:-1]} --max-iterations {more}` goes on."
+
+
+def _budget(view: LoopView, again: str, _now: float) -> str:
+    spent_up = _spent_up(view)
+    return f"{again} with a higher {spent_up} goes on." if spent_up else ""
+
+
+def _failed(view: LoopView, again: str, _now: float) -> str:
+    aside = [task.id for task in view.tasks if task.state == SET_ASIDE]
+    return f"`ralphloop evidence {aside[0]}` shows why; then {again} goes on." if aside else ""
+
+
+# outcome -> what the person can do, as far as it depends on more than that
+_HINTS: dict[str, Callable[[LoopView, str, float], str]] = {
+    NEEDS_INPUT: _needs_input,
+    RATE_LIMITED: _rate_limited,
+    LIMIT: _limit,
+    BUDGET: _budget,
+    FAILED: _failed,
+}
 
 
 def _clock(moment: float, now: float) -> str:
@@ -232,12 +250,12 @@ def _clock(moment: float, now: float) -> str:
 
 
 def _spent_up(view: LoopView) -> str:
-    options = {"tokens": "--max-tokens", "cost_usd": "--max-cost"}
+    options = {name: LIMITS[name].option for name in BUDGETS if LIMITS[name].ends == LOOP}
     reached = [
         options[limit.name] for limit in view.limits if limit.name in options and (limit.share or 0) >= 1
     ]
     is_known = any(limit.name in options and limit.used is not None for limit in view.limits)
-    return reached[0] if reached else "" if is_known else "--max-tokens or --max-cost"
+    return reached[0] if reached else "" if is_known else " or ".join(options.values())
 
 
 def task_table(view: LoopView, *, width: int, rows: int) -> list[str]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ralphloop.agents.claude_stream import parse
+from ralphloop.agents.claude.program import parse
 from ralphloop.agents.event import Event, Limit, Result, Retry
 from unit.domain.cases import each
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ralphloop.agents import models
+from ralphloop.agents.claude import models
 from ralphloop.agents.usage import Charge
 from unit.domain.cases import each
 
@@ -100,7 +100,7 @@ def test_a_message_costs_what_the_list_says(charge, usd):
 
 
 def test_the_table_says_when_and_where_from():
-    assert models.as_of() == TABLE["as_of"]
+    assert models.prices_as_of() == TABLE["as_of"]
     year, month, day = TABLE["as_of"].split("-")
     assert (len(year), len(month), len(day)) == (4, 2, 2)
     assert TABLE["sources"]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from ralphloop.agents.nested import scrubbed
-from ralphloop.agents.presence import AGENT_TOOLS, agent_in
+from ralphloop.agents.presence import AGENT_TOOLS, agent_in, scrubbed
 from unit.domain.cases import each
 
 # What Claude Code 2.1.325 adds for its agent's commands, its hooks, and those of plugins.

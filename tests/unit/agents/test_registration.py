@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 
-from ralphloop.agents import claude, plugins, registration
-from ralphloop.agents.registration import Settings
+from ralphloop.agents.claude import program as claude
+from ralphloop.agents.claude import registration
+from ralphloop.agents.claude.variables import config_folder
+from ralphloop.agents.registration import Registration, Settings
 from ralphloop.tasklists.registry import LAYOUTS
 from unit.domain.cases import each
 
@@ -25,7 +27,7 @@ def on(scope: str, **said: bool) -> Settings:
     )
 
 
-def registered(data: dict[str, Any], root: str = "") -> list[registration.Registration]:
+def registered(data: dict[str, Any], root: str = "") -> list[Registration]:
     return registration.registrations(data, scope="local", name="s", events=EVENTS, root=root)
 
 
@@ -34,7 +36,7 @@ def stop(**entry: Any) -> dict[str, Any]:
 
 
 def test_settings_are_read_in_the_order_in_which_they_win() -> None:
-    found = registration.settings_paths("/home/me/.claude", ["/p", "/p/sub", "/p"])
+    found = registration.settings_paths({"HOME": "/home/me"}, ["/p", "/p/sub", "/p"])
     assert found == [
         ("user", "/home/me/.claude/settings.json"),
         ("project", "/p/.claude/settings.json"),
@@ -45,7 +47,7 @@ def test_settings_are_read_in_the_order_in_which_they_win() -> None:
 
 
 def test_in_the_home_itself_the_persons_settings_are_one_file() -> None:
-    found = registration.settings_paths("/home/me/.claude", ["/home/me"])
+    found = registration.settings_paths({"HOME": "/home/me"}, ["/home/me"])
     assert found == [
         ("user", "/home/me/.claude/settings.json"),
         ("local", "/home/me/.claude/settings.local.json"),
@@ -61,7 +63,7 @@ def test_in_the_home_itself_the_persons_settings_are_one_file() -> None:
     ],
 )
 def test_the_persons_settings_follow_the_environment(env: dict[str, str], folder: str) -> None:
-    assert registration.config_folder(env) == folder
+    assert config_folder(env) == folder
 
 
 @pytest.mark.parametrize(
@@ -274,7 +276,7 @@ def row(path: str, project: str | None = None) -> dict[str, Any]:
 def test_a_plugin_is_looked_up_where_the_client_reads_it(files: dict[str, str], root: str) -> None:
     texts = {**files, root + "/hooks/hooks.json": HOOKS}
     enabled = {"ralphloop@ralphloop": [on("user")]}
-    (found,) = plugins.installed(enabled, config="/c", folders=("/p",), read=texts.get)
+    (found,) = registration.installed(enabled, config="/c", folders=("/p",), read=texts.get)
     guards = [each.guard for each in found.registrations(EVENTS)]
     assert (found.root, guards) == (root, [root + "/lib/hook/guard.sh"] if root else [])
 
@@ -289,13 +291,13 @@ def test_a_plugin_is_looked_up_where_the_client_reads_it(files: dict[str, str], 
     ],
 )
 def test_a_plugin_is_ours_by_its_marketplace_or_its_hook(name: str, hooks: str, ours: bool) -> None:
-    assert plugins.Plugin(name, [], "/r", json.loads(hooks)).is_ours is ours
+    assert registration.Plugin(name, [], "/r", json.loads(hooks)).is_ours is ours
 
 
 @pytest.mark.parametrize("name", ["ralphloop", "ralph-specum", "ralph-speckit"])
 def test_every_hook_of_our_plugins_is_known_as_ours(name: str) -> None:
     text = (PLUGINS / name / "hooks/hooks.json").read_text(encoding="utf-8")
-    plugin = plugins.Plugin(f"{name}@fork", [], "/r", json.loads(text))
+    plugin = registration.Plugin(f"{name}@fork", [], "/r", json.loads(text))
     assert plugin.runs_only_ours
     (found,) = plugin.registrations(EVENTS)
     assert (found.line.name, found.guard, found.events) == (name, "/r/lib/hook/guard.sh", EVENTS)
@@ -305,4 +307,4 @@ def test_every_hook_of_our_plugins_is_known_as_ours(name: str) -> None:
 def test_a_plugin_with_one_more_hook_does_not_run_only_ours(event: str) -> None:
     data = stop(command=PLUGIN_LINE)
     data["hooks"].setdefault(event, []).append({"hooks": [{"type": "command", "command": "id"}]})
-    assert not plugins.Plugin("ralphloop@ralphloop", [], "/r", data).runs_only_ours
+    assert not registration.Plugin("ralphloop@ralphloop", [], "/r", data).runs_only_ours

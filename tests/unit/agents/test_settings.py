@@ -8,9 +8,11 @@ from itertools import product
 
 import pytest
 
-from ralphloop.agents import claude, settings
-from ralphloop.agents.settings import CAP_NAME, Ours, Wanted
+from ralphloop.agents.claude import program as claude
+from ralphloop.agents.claude import settings
+from ralphloop.agents.registration import Ours, Wanted
 from ralphloop.agents.settings_text import Draft
+from ralphloop.domain.model import CAP_VARIABLE
 from unit.domain.cases import each
 
 WANTED = Wanted(
@@ -107,7 +109,7 @@ def test_what_was_put_in_is_there_beside_everything_else(text: str) -> None:
     data = json.loads(after.removeprefix("\ufeff"))
     assert all(ours_in(data, event) == [registered(event)] for event in claude.EVENTS)
     assert data["permissions"]["allow"][-2:] == list(WANTED.rules)
-    assert data["env"][CAP_NAME] == "100"
+    assert data["env"][CAP_VARIABLE] == "100"
     assert data["statusLine"] == {"type": "command", "command": WANTED.statusline}
 
 
@@ -229,7 +231,7 @@ def test_what_only_looks_like_ours_stays(command: str) -> None:
 
 def test_what_the_person_had_stays_theirs() -> None:
     data = {
-        "env": {CAP_NAME: "9"},
+        "env": {CAP_VARIABLE: "9"},
         "permissions": {"allow": list(WANTED.rules)},
         "statusLine": {"type": "command", "command": "my-line"},
     }
@@ -243,10 +245,10 @@ def test_what_the_person_had_stays_theirs() -> None:
 
 @pytest.mark.parametrize("value", ["null", "0", '""', "false"])
 def test_any_value_of_the_persons_counts_as_set(value: str) -> None:
-    text = f'{{"env": {{"{CAP_NAME}": {value}}}, "statusLine": {value}}}'
+    text = f'{{"env": {{"{CAP_VARIABLE}": {value}}}, "statusLine": {value}}}'
     done = settings.install(text, WANTED)
     assert (done.cap, done.statusline) == ("left alone", "left alone")
-    assert done.text.count(CAP_NAME) == done.text.count('"statusLine"') == 1
+    assert done.text.count(CAP_VARIABLE) == done.text.count('"statusLine"') == 1
 
 
 def test_a_cap_that_is_set_elsewhere_is_not_set_here() -> None:
@@ -285,7 +287,10 @@ EDITS: dict[str, tuple[Callable[[dict], object], dict]] = {
         lambda data: data["hooks"].update(PreToolUse=[]),
         {"a": 1, "hooks": {"PreToolUse": []}},
     ),
-    "a higher cap": (lambda data: data["env"].update({CAP_NAME: "500"}), {"a": 1, "env": {CAP_NAME: "500"}}),
+    "a higher cap": (
+        lambda data: data["env"].update({CAP_VARIABLE: "500"}),
+        {"a": 1, "env": {CAP_VARIABLE: "500"}},
+    ),
     "more variables": (lambda data: data["env"].update(B="2"), {"a": 1, "env": {"B": "2"}}),
     "more rules": (
         lambda data: data["permissions"]["allow"].insert(0, "Read"),
@@ -334,7 +339,7 @@ def test_without_a_record_only_hooks_go_and_the_rest_is_named() -> None:
     done = settings.install('{\n  "a": 1\n}', WANTED)
     removed = settings.uninstall(done.text, None)
     assert removed.gone == ["the hooks"]
-    assert removed.left == [f"the rule {rule}" for rule in WANTED.rules] + [CAP_NAME, "the status line"]
+    assert removed.left == [f"the rule {rule}" for rule in WANTED.rules] + [CAP_VARIABLE, "the status line"]
     assert list(json.loads(removed.text)) == ["a", "permissions", "env", "statusLine"]
     again = settings.uninstall(removed.text, None)
     assert (again.gone, again.text) == ([], removed.text)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ralphloop.agents.transcript_place import transcript_of
+from ralphloop.agents.claude.usage import transcript_of
 
 SESSION = "s-1"
 ROOT = "/home/me/my.shop"

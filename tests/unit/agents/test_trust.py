@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from ralphloop.agents import trust
+from ralphloop.agents.claude import registration as trust
 from unit.domain.cases import each
 
 ACCEPTED = json.dumps({"projects": {"/home/me/shop": {"hasTrustDialogAccepted": True}}})

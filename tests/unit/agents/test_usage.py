@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from ralphloop.agents import usage
-from ralphloop.agents.usage import Charge, Context, Meter, context_of
+from ralphloop.agents.claude import usage
+from ralphloop.agents.claude.usage import Meter, context_of
+from ralphloop.agents.usage import Charge, Context
 from unit.domain.cases import each
 
 EARLY, SINCE, LATE = "2026-11-15T10:00:00.000Z", "2026-11-15T11:00:00.000Z", "2026-11-15T12:00:00.000Z"
@@ -346,11 +347,11 @@ def test_the_context_is_not_looked_for_without_end(session, monkeypatch):
 
 
 def test_counting_imports_nothing_heavy():
-    source = str(Path(usage.__file__).parents[2])
+    source = str(Path(usage.__file__).parents[3])
     code = f"""
 import sys
 sys.path.insert(0, {source!r})
-from ralphloop.agents import models, usage
+from ralphloop.agents.claude import models, usage
 models.find("claude-opus-5")
 print(*sorted({{"typing", "json", "re", "dataclasses", "datetime", "os"}} & set(sys.modules)))
 """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from ralphloop.domain.check_results import Results
 from ralphloop.domain.decide import RULES, decide
 from ralphloop.domain.model import (
     AWAITING_APPROVAL,
@@ -25,7 +26,6 @@ from ralphloop.domain.model import (
     Task,
     Turn,
 )
-from ralphloop.domain.proof import Results
 from ralphloop.domain.situation import Decision, Need
 from ralphloop.domain.supervision import Supervision
 from unit.domain.build import a_ledger, a_loop, a_stop, look, situation

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from ralphloop.domain.check_results import Refusal, Results
 from ralphloop.domain.decide import decide
 from ralphloop.domain.limits import Spent, reply_mark
 from ralphloop.domain.model import (
@@ -19,7 +20,6 @@ from ralphloop.domain.model import (
     Task,
     Turn,
 )
-from ralphloop.domain.proof import Refusal, Results
 from ralphloop.domain.situation import Decision, Need
 from unit.domain.build import a_ledger, a_loop, a_stop, look, situation
 from unit.domain.cases import each

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from ralphloop.domain import limits, outage, proof
+from ralphloop.domain import check_results, limits, outage
 from ralphloop.domain.additions import AdditionLimits, excess
+from ralphloop.domain.check_results import Refusal, Results
 from ralphloop.domain.continuing import promised, share_done
 from ralphloop.domain.limits import Spent
 from ralphloop.domain.model import BUDGET, LIMIT, STALLED, Limits, Task, Turn
 from ralphloop.domain.prompt import refused as told
-from ralphloop.domain.proof import Refusal, Results
 from ralphloop.domain.supervision import Supervision
 from unit.domain.build import a_list, a_loop, look, words_of
 from unit.domain.cases import each
@@ -244,8 +244,8 @@ def test_refusals_share_the_room_and_one_is_always_told():
     [
         (["make"], "`make`"),
         (["a", "b"], "`a`; `b`"),
-        (["x" * (proof.COMMANDS_MAX - 2)], "`" + "x" * (proof.COMMANDS_MAX - 2) + "`"),
-        (["x" * (proof.COMMANDS_MAX - 1)], "1, shown by `r approve --show`"),
+        (["x" * (check_results.COMMANDS_MAX - 2)], "`" + "x" * (check_results.COMMANDS_MAX - 2) + "`"),
+        (["x" * (check_results.COMMANDS_MAX - 1)], "1, shown by `r approve --show`"),
         (["a\nb", "c"], "2, shown by `r approve --show`"),
     ],
 )

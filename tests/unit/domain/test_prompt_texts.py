@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from ralphloop.domain import prompt
+from ralphloop.domain.check_results import Refusal
 from ralphloop.domain.model import UNLIMITED, Task
 from ralphloop.domain.prompt import CARRY_MAX, NOTES_MAX, REASON_MAX, TASK_MAX
-from ralphloop.domain.proof import Refusal
 from ralphloop.tasklists.registry import traits
 from unit.domain.build import a_ledger, a_loop, look, usual_words, words_of
 from unit.domain.cases import each

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from ralphloop.domain.check_results import Refusal, Results
 from ralphloop.domain.continuing import share_done
 from ralphloop.domain.decide import decide
 from ralphloop.domain.model import RUNNING, Task, Turn
-from ralphloop.domain.proof import Refusal, Results
 from ralphloop.domain.situation import Decision
 from ralphloop.domain.supervision import Supervision
 from unit.domain.build import a_ledger, a_loop, look, situation, words_of

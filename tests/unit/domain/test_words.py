@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from ralphloop.domain.check_results import Refusal, Results
 from ralphloop.domain.limits import Spent
 from ralphloop.domain.model import LoopState, StopEvent, Task, TaskList, Turn
 from ralphloop.domain.prompt import Words
-from ralphloop.domain.proof import Refusal, Results
 from ralphloop.domain.situation import Decision, Need
 from ralphloop.domain.supervision import Supervision
 from ralphloop.tasklists.features import TRAITS

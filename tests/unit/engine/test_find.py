@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 from ralphloop.domain.model import StopEvent
-from ralphloop.engine import claim, find
+from ralphloop.engine import claim, claude, find
 from ralphloop.engine.find import Call
 from ralphloop.engine.stop import loop_of
 from ralphloop.store import arming, files
@@ -393,7 +393,7 @@ def test_however_many_lists_there_are_a_stop_waits_once_for_its_reply(tmp_path, 
         (folder / "feature_list.json").write_text('{"features": [{"id": "F1", "description": "x"}]}')
     (tmp_path / "t.jsonl").write_text(asked("hello"))
     waits = []
-    monkeypatch.setattr(claim.history, "await_reply", lambda *about: waits.append(about))
+    monkeypatch.setattr(claude, "await_reply", lambda *about: waits.append(about))
     event = StopEvent(session="S", cwd=str(tmp_path), transcript=str(tmp_path / "t.jsonl"), reply="late")
     call = Call(registration="r", layouts=LAYOUTS, env={"HOME": str(tmp_path)}, cwd=str(tmp_path))
     assert claim.for_stop(event, call) is None
@@ -408,9 +408,9 @@ def test_however_many_lists_there_are_the_transcript_is_read_once(tmp_path, monk
     (tmp_path / "t.jsonl").write_text(asked("hello"))
     reads = []
     for name in ("opening", "tool_calls"):
-        real = getattr(claim.history, name)
+        real = getattr(claude, name)
         monkeypatch.setattr(
-            claim.history, name, lambda *about, name=name, real=real: reads.append(name) or real(*about)
+            claude, name, lambda *about, name=name, real=real: reads.append(name) or real(*about)
         )
     event = StopEvent(session="S", cwd=str(tmp_path), transcript=str(tmp_path / "t.jsonl"))
     call = Call(registration="r", layouts=LAYOUTS, env={"HOME": str(tmp_path)}, cwd=str(tmp_path))

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from ralphloop.engine import claim, find
-from ralphloop.engine.history import has_reply
+from ralphloop.engine.claude_past import has_reply
 from ralphloop.hook import wire
 
 SESSION = "11111111-1111-4111-8111-111111111111"

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from ralphloop.domain.model import CAPPED, FAILED, INTERRUPTED, RATE_LIMITED
-from ralphloop.engine import history, transcript
+from ralphloop.engine import claude
 from unit.domain.cases import each
 from unit.engine.transcripts import (
     CAP,
@@ -42,7 +42,7 @@ def written(tmp_path):
 
 
 def turn(path, *, start=0, since="", **more):
-    return transcript.read_turn(path, start=start, since=since, **more)
+    return claude.read_turn(path, start=start, since=since, **more)
 
 
 @pytest.mark.parametrize("path", ["", "/nowhere/t.jsonl", "\0"])
@@ -56,7 +56,7 @@ def test_a_folder_or_a_pipe_in_its_place_does_not_hold_up_the_stop(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     for path in (tmp_path, tmp_path / "pipe"):
         assert turn(str(path)).tools == 0
-        assert history.opening(str(path)) == ("", "")
+        assert claude.opening(str(path)) == ("", "")
 
 
 def test_only_what_came_since_the_last_stop_is_read(written):
@@ -222,7 +222,7 @@ def test_of_several_ends_the_last_one_counts_and_old_ones_do_not(written):
     ],
 )
 def test_the_first_prompt_is_the_first_thing_the_person_said(written, lines, begun, prompt):
-    assert history.opening(written(*lines)) == (begun, prompt)
+    assert claude.opening(written(*lines)) == (begun, prompt)
 
 
 def test_tool_calls_are_found_in_the_transcript_and_in_its_subagents(written, tmp_path):
@@ -231,7 +231,7 @@ def test_tool_calls_are_found_in_the_transcript_and_in_its_subagents(written, tm
     folder.mkdir(parents=True)
     (folder / "agent-1.jsonl").write_text(tool("Bash", at=THEN, command="cat > s.json"))
     (folder / "notes.txt").write_text(tool("Bash", command="echo > s.json"))
-    found = list(history.tool_calls(path, "s.json"))
+    found = list(claude.tool_calls(path, "s.json"))
     assert found == [(NOW, {"file_path": "/p/s.json", "content": "1"}), (THEN, {"command": "cat > s.json"})]
 
 
@@ -262,13 +262,13 @@ def test_what_the_person_typed_waits_until_it_is_taken_out_of_the_queue(
 ) -> None:
     path = tmp_path / "t.jsonl"
     path.write_text("".join(json.dumps(entry) + "\n" for entry in operations))
-    assert transcript.read_turn(str(path), start=0, since="").queued is waits
+    assert claude.read_turn(str(path), start=0, since="").queued is waits
 
 
 def test_what_was_in_the_queue_before_the_last_stop_does_not_count(tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl"
     path.write_text(json.dumps(queue("enqueue", "/a")) + "\n")
-    assert not transcript.read_turn(str(path), start=path.stat().st_size, since="").queued
+    assert not claude.read_turn(str(path), start=path.stat().st_size, since="").queued
 
 
 @each(

@@ -23,7 +23,7 @@ from ralphloop.domain.model import (
     RATE_LIMITED,
     LoopState,
 )
-from ralphloop.engine import history
+from ralphloop.engine import claude
 from ralphloop.engine.spending import fullness
 from ralphloop.hook import main, permit
 from ralphloop.hook.statusline import how_to_go_on
@@ -49,14 +49,14 @@ APPROVE = "/ralphloop:approve"
 def test_a_prompt_that_the_agent_scheduled_is_known(tmp_path: Path, entry: str, scheduled: bool):
     path = tmp_path / "t.jsonl"
     path.write_text(transcripts.asked("begin") + entry)
-    assert history.was_scheduled(str(path), APPROVE) is scheduled
+    assert claude.was_scheduled(str(path), APPROVE) is scheduled
 
 
 def test_a_prompt_that_a_subagent_scheduled_is_known_too(tmp_path: Path):
     (tmp_path / "t/subagents").mkdir(parents=True)
     (tmp_path / "t.jsonl").write_text(transcripts.asked("begin"))
     (tmp_path / "t/subagents/a.jsonl").write_text(transcripts.tool("CronCreate", prompt=APPROVE))
-    assert history.was_scheduled(str(tmp_path / "t.jsonl"), APPROVE)
+    assert claude.was_scheduled(str(tmp_path / "t.jsonl"), APPROVE)
 
 
 @pytest.mark.parametrize(

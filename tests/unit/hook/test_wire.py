@@ -9,6 +9,7 @@ import pytest
 
 from ralphloop.domain.model import LoopState
 from ralphloop.domain.situation import Decision
+from ralphloop.engine import claude
 from ralphloop.hook import wire
 from unit.domain.cases import each
 
@@ -61,7 +62,7 @@ def test_a_field_of_the_wrong_type_counts_as_missing(field, value):
         said = getattr(event, name)
         assert right or said == getattr(missing, name)
     wire.is_subagent(payload)
-    wire.is_foreign(payload, {})
+    claude.normal(payload, {})
 
 
 @pytest.mark.parametrize("field", ["transcript_path", "cwd"])
@@ -137,7 +138,7 @@ def test_a_subagents_stop_is_known_by_its_id_or_its_name(event, is_subagent):
     ],
 )
 def test_another_client_is_known_by_its_event_or_its_environment(event, env, is_foreign):
-    assert wire.is_foreign(event, env) is is_foreign
+    assert claude.normal(event, env) is (None if is_foreign else event)
 
 
 def answer(*, as_context=False, **values):

@@ -418,7 +418,9 @@ def test_no_alarm_is_false(tmp_path: Path, command: str) -> None:
 def test_a_missing_program_is_told_once_for_all_its_checks(tmp_path: Path) -> None:
     told = looked(tmp_path, "nosuch 1", "nosuch 2", "true", "nosuch 3", "nosuch 4").doubts
     cure = "install it, mend the check, or let a task bring it"
-    assert told == (f"there is no program `nosuch` on PATH for the check of F1, F2, F4 and 1 more: {cure}",)
+    assert told == (
+        f"there is no program `nosuch` on PATH, so the check of F1, F2, F4 and 1 more cannot pass: {cure}",
+    )
 
 
 def test_without_a_path_or_a_shell_nothing_is_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -75,6 +75,13 @@ def test_name_can_be_a_word_of_its_own(text: str, words: list[str]) -> None:
     assert argv(text, OPTIONS, named=True) == words
 
 
+@each("asked", ["-h", "--help"])
+def test_every_action_can_be_asked_for_its_help(asked: str) -> None:
+    assert argv(f"{asked} cart", {}) == [asked, "--", "cart"]
+    assert argv(f"cart {asked}", {}, loose=True) == [asked, "--", "cart"]
+    assert argv(f"cart {asked}", {}) == ["--", f"cart {asked}"]
+
+
 def test_long_text_takes_no_time() -> None:
     """A million words; looking at every end of them would take hours."""
     text = "x " + "word " * 1_000_000

@@ -56,25 +56,27 @@ def test_a_json_name_is_json() -> None:
 
 
 @each(
-    ("line", "told"),
+    ("line", "lacks", "meant"),
     [
-        ("-Pay", 'write "- Pay", with a space'),
-        ("+Pay by card", 'write "+ Pay by card", with a space'),
-        ("*Pay", 'write "* Pay", with a space'),
-        ("1.Pay", 'write "1. Pay", with a space'),
-        ("2)Pay", 'write "2) Pay", with a space'),
-        ("-[ ] Pay", 'write "- [ ] Pay", with a space'),
-        ("-`pay` works", 'write "- `pay` works", with a space'),
-        ("[ ] Pay", 'write "- [ ] Pay", with a dash and a space'),
-        ("[x]Pay", 'write "- [x] Pay", with a dash and a space'),
-        ("[] Pay", 'write "- [ ] Pay", with a dash and a space'),
-        ("• Pay", 'write "- Pay", with a dash and a space'),
-        ("  -Verify: `make`", 'write "- Verify: `make`", with a space'),
+        ("-Pay", "space", "- Pay"),
+        ("+Pay by card", "space", "+ Pay by card"),
+        ("*Pay", "space", "* Pay"),
+        ("1.Pay", "space", "1. Pay"),
+        ("2)Pay", "space", "2) Pay"),
+        ("-[ ] Pay", "space", "- [ ] Pay"),
+        ("-`pay` works", "space", "- `pay` works"),
+        ("-**Pay** works", "space", "- **Pay** works"),
+        ("[ ] Pay", "dash", "- [ ] Pay"),
+        ("[x]Pay", "dash", "- [x] Pay"),
+        ("[] Pay", "dash", "- [ ] Pay"),
+        ("• Pay", "dash", "- Pay"),
+        ("  -Verify: `make`", "space", "- Verify: `make`"),
     ],
 )
-def test_a_line_that_is_almost_an_item_is_named_with_what_to_write(line: str, told: str) -> None:
+def test_a_line_that_is_almost_an_item_is_named_with_what_to_write(line: str, lacks: str, meant: str) -> None:
     said = from_text("ideas.md", f"# Shop\n\n- Log in\n{line}\n").slips
-    assert said == (f'line 4 of ideas.md, "{line.strip()}", is text and no item: {told}',)
+    why = f"is read as text, because a {lacks} is missing"
+    assert said == (f'"{line.strip()}" in line 4 of ideas.md {why}: write "{meant}"',)
 
 
 @each(
@@ -97,7 +99,5 @@ def test_of_many_such_lines_the_first_are_named() -> None:
 def test_without_any_item_the_first_such_line_says_what_is_missing() -> None:
     with pytest.raises(UserError) as raised:
         from_text("ideas.md", "# Shop\n-Log in\n-Log out\n")
-    assert str(raised.value) == (
-        'ideas.md has no list: line 2 of ideas.md, "-Log in", is text and no item: '
-        'write "- Log in", with a space.'
-    )
+    why = '"-Log in" in line 2 is read as text, because a space is missing: write "- Log in"'
+    assert str(raised.value) == f"ideas.md has no list: {why}."

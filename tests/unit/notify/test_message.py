@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
 from ralphloop.domain.ledger import Ledger, name_tasks
@@ -64,9 +66,14 @@ def test_what_passes_by_itself_or_was_the_persons_doing_is_not_told(about: str) 
     assert message_of(record(), state(about), work(), about=about) is None
 
 
-def test_the_hook_starts_the_program_for_just_what_is_told_of_a_session() -> None:
-    told = {outcome for outcome in OUTCOMES if outcome in message.TOLD}
-    assert {outcome for outcome in OUTCOMES if outcome not in announce.QUIET} == told
+def test_the_hook_starts_the_program_for_just_what_is_told_of_a_session(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    started: list[str] = []
+    monkeypatch.setattr(announce, "_start", lambda _loop, about, _env: started.extend(about))
+    for outcome in (None, *OUTCOMES):
+        announce.announce(SimpleNamespace(record=record()), state(outcome), {"RALPHLOOP_NOTIFY": "bell"})
+    assert started == [outcome for outcome in OUTCOMES if outcome in message.TOLD]
 
 
 def test_an_end_says_why_and_what_to_do() -> None:

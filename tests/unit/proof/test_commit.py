@@ -13,7 +13,7 @@ from ralphloop.domain.model import Task
 from ralphloop.domain.supervision import Supervision
 from ralphloop.errors import CommitError, GitError, SlowError
 from ralphloop.proof import commit
-from ralphloop.proof.worktree import Git, check, switch
+from ralphloop.proof.worktree import Git, Index, Worktree, check, switch
 from unit.domain.cases import each
 from unit.proof.loops import Checked, task
 
@@ -194,6 +194,28 @@ def test_git_that_takes_too_long_is_ended_with_all_that_it_started(repository):
         os.kill(int(mark.read_text()), 0)
     with pytest.raises(GitError):
         git.out("rev-parse", "HEAD")  # the time is over for all of them
+
+
+def test_an_index_is_copied_where_no_links_can_be_made(repository, monkeypatch):
+    def no_links(*_: str) -> None:
+        raise OSError("no links here")
+
+    monkeypatch.setattr("os.link", no_links)
+    place = Worktree(str(repository.root), repository.env, budget_s=60.0)
+    lock = repository.root / ".git" / "index.lock"
+    repository.write("new.txt")
+    with Index(place) as index:
+        index.take_all()
+        lock.write_text("another git's")
+        index.publish()
+        assert (lock.read_text(), repository.git("ls-files")) == ("another git's", "a.txt")
+        lock.unlink()
+        index.publish()
+        assert (lock.exists(), repository.git("ls-files")) == (False, "a.txt\nnew.txt")
+        Path(index._path).unlink()
+        with pytest.raises(FileNotFoundError):
+            index.publish()
+    assert not lock.exists()
 
 
 # The message

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 import pytest
 
-from ralphloop.agents.claude_stream import parse
+from ralphloop.agents.claude.program import parse
 from ralphloop.domain.model import Limits, LoopState
 from ralphloop.runner import agent_session, judge
 from ralphloop.runner.agent_process import AgentProcess

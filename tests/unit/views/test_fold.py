@@ -82,3 +82,10 @@ def test_a_text_is_cut_by_its_cells() -> None:
     assert cut("one two three", 9) == "one two …"
     assert cut("日本語の文字", 9) == "日本語 …"
     assert cut("short", 5) == "short"
+
+
+@each("width", range(-20, 8))
+def test_however_narrow_it_is_all_is_shown(width: int) -> None:
+    for hang in (None, 0, 9):
+        rows = fold("  - A table of words, /a/path and `a command`", width, hang=hang)
+        assert "".join("".join(rows).split()) == "-Atableofwords,/a/pathand`acommand`"

@@ -6,8 +6,8 @@ from typing import Any
 
 from ralphloop.engine import under_way
 from ralphloop.store.loop import iso
-from ralphloop.views import history
-from ralphloop.views.history import Stretch, stretches
+from ralphloop.views import journal
+from ralphloop.views.journal import Stretch, stretches
 from unit.domain.cases import each
 
 T0 = 1_800_000_000.0
@@ -134,8 +134,8 @@ def test_values_of_the_wrong_kind_are_nothing() -> None:
 
 def test_the_last_rest_is_the_end() -> None:
     entries = [arm(), rests(10), goes_on(20, "F1"), entry(30, "cancel")]
-    assert history.rested_at(entries) == T0 + 30
-    assert history.rested_at([arm(), goes_on(5, "F1")]) is None
+    assert journal.rested_at(entries) == T0 + 30
+    assert journal.rested_at([arm(), goes_on(5, "F1")]) is None
 
 
 def test_sessions_come_in_the_order_in_which_they_owned_the_loop() -> None:

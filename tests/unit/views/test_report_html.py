@@ -12,10 +12,9 @@ from pathlib import Path
 import pytest
 
 from hook.harness import LoopProject, feature
-from ralphloop.views import timeline
+from ralphloop.views import report_html
 from ralphloop.views.report import Report, report_of
-from ralphloop.views.report_html import html
-from ralphloop.views.timeline import FOLD, LEFT, RIGHT, Piece, Row
+from ralphloop.views.report_html import FOLD, LEFT, RIGHT, Piece, Row, html
 
 EVIL = "<script>alert(1)</script>"
 ATTRIBUTE = "\"><img src=x onerror='alert(2)'>"
@@ -120,13 +119,15 @@ def test_a_task_that_was_never_at_hand_has_its_row_too(made: Report) -> None:
     idle = [
         made.tasks[1]._replace(id=f"idle-{number}", title="", checks=(), refused=()) for number in range(60)
     ]
-    picture = timeline.svg(made._replace(tasks=(*made.tasks, *idle)))
-    assert re.findall(r">(idle-\d+)<title>", picture) == [f"idle-{number}" for number in range(timeline.IDLE)]
+    picture = report_html.svg(made._replace(tasks=(*made.tasks, *idle)))
+    assert re.findall(r">(idle-\d+)<title>", picture) == [
+        f"idle-{number}" for number in range(report_html.IDLE)
+    ]
     assert "<span>20 more tasks never at hand</span>" in picture
-    one = timeline.svg(made._replace(tasks=made.tasks[:1]))
+    one = report_html.svg(made._replace(tasks=made.tasks[:1]))
     assert 'aria-label="Timeline of 1 task"' in one
     assert "never at hand" not in one
-    assert timeline.svg(made._replace(stretches=(), entries=(), refused=())) == ""
+    assert report_html.svg(made._replace(stretches=(), entries=(), refused=())) == ""
 
 
 def test_the_legend_stands_below_the_picture_where_no_narrow_screen_cuts_it(page: str) -> None:
@@ -143,26 +144,26 @@ def test_the_legend_stands_below_the_picture_where_no_narrow_screen_cuts_it(page
 
 def test_a_long_rest_is_folded() -> None:
     day = 86400.0
-    first, second = timeline._pieces([(0.0, 100.0), (day, day + 100.0)])
+    first, second = report_html._pieces([(0.0, 100.0), (day, day + 100.0)])
     assert (first.left, second.right) == (LEFT, RIGHT)
     assert second.left - first.right == FOLD
     assert first.right - first.left == pytest.approx(second.right - second.left)
 
 
 def test_a_short_rest_stays() -> None:
-    (only,) = timeline._pieces([(0.0, 100.0), (110.0, 200.0), (50.0, 90.0)])
+    (only,) = report_html._pieces([(0.0, 100.0), (110.0, 200.0), (50.0, 90.0)])
     assert (only.begin, only.end) == (0.0, 200.0)
 
 
 def test_a_moment_alone_has_a_width() -> None:
-    (only,) = timeline._pieces([(7.0, 7.0)])
+    (only,) = report_html._pieces([(7.0, 7.0)])
     assert only.end > only.begin
 
 
 @pytest.mark.parametrize("length", [1, 59, 3600, 8 * 3600, 30 * 86400, 900 * 86400])
 def test_ticks_are_few_and_inside(length: float) -> None:
     piece = Piece(1_800_000_123.0, 1_800_000_123.0 + length, LEFT, RIGHT)
-    ticks = timeline._ticks(piece, timeline._step(length))
+    ticks = report_html._ticks(piece, report_html._step(length))
     assert 1 <= len(ticks) <= 33
     assert all(piece.begin <= at <= piece.end for at in ticks)
 
@@ -171,7 +172,7 @@ def test_a_tick_is_at_a_round_local_time(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setenv("TZ", "Asia/Kolkata")  # half an hour off the full one
     time.tzset()
     piece = Piece(1_800_000_123.0, 1_800_000_123.0 + 4 * 3600, LEFT, RIGHT)
-    shown = [time.strftime("%M:%S", time.localtime(at)) for at in timeline._ticks(piece, 3600)]
+    shown = [time.strftime("%M:%S", time.localtime(at)) for at in report_html._ticks(piece, 3600)]
     monkeypatch.undo()
     time.tzset()
     assert set(shown) == {"00:00"}
@@ -179,5 +180,5 @@ def test_a_tick_is_at_a_round_local_time(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_a_long_id_is_cut_in_the_picture(tmp_path: Path) -> None:
     row = Row("F" * 50, "title", ((0.0, 1.0),), ())
-    text = "".join(timeline._drawn(row, timeline._pieces([(0.0, 1.0)]), 0.0))
+    text = "".join(report_html._drawn(row, report_html._pieces([(0.0, 1.0)]), 0.0))
     assert f">{'F' * 17}…<title>{'F' * 50} title" in text

@@ -6,10 +6,10 @@ from typing import Any
 
 from ralphloop.domain.model import LOGIN
 from ralphloop.views import terminal
+from ralphloop.views.cost import Share, Spending
 from ralphloop.views.figure import Used
 from ralphloop.views.fold import width_of
 from ralphloop.views.snapshot import LoopView, TaskView, in_order
-from ralphloop.views.spending import Share, Spending
 from unit.domain.cases import each
 
 NOW = 1_800_000_000.0

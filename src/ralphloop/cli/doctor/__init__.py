@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from itertools import chain
 
 from ralphloop.cli.dialog import ask
-from ralphloop.cli.doctor import coverage, folder, live_proof, program, remains, rivals
+from ralphloop.cli.doctor import coverage, live_proof, program, remains
 from ralphloop.cli.doctor.finding import FATAL, WARNING, Finding
 from ralphloop.cli.output import say_json, tell
 from ralphloop.errors import UserError
-from ralphloop.loops.client import Setup, look
 from ralphloop.loops.place import Place, here, require_person
+from ralphloop.loops.setup import Setup, look
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -70,10 +70,10 @@ def _still(place: Place, setup: Setup) -> Iterator[Finding]:
     yield program.client(place)
     yield from program.trust(place)
     yield from coverage.examine(place, setup)
-    yield from rivals.examine(place, setup)
+    yield from coverage.rivals(place, setup)
     yield program.python(place)
     yield from program.service(place)
-    yield from folder.examine(place)
+    yield from program.folders(place)
     yield from remains.examine(place)
 
 

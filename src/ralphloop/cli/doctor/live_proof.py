@@ -6,14 +6,14 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
-from ralphloop.agents import claude
 from ralphloop.agents.registration import Registration
+from ralphloop.agents.registry import client
 from ralphloop.cli.doctor import coverage, program
 from ralphloop.cli.doctor.finding import FATAL, FINE, WARNING, Finding
 from ralphloop.cli.output import show_progress
 from ralphloop.lab import trial
-from ralphloop.loops.client import PACKAGE, Setup
 from ralphloop.loops.place import Place
+from ralphloop.loops.setup import PACKAGE, Setup
 from ralphloop.store.approvals import is_within_reach
 from ralphloop.store.installs import GUARD, SettingsFile
 from ralphloop.store.shelf import Shelf
@@ -77,16 +77,17 @@ def _prove(place: Place, hooks: trial.Hooks, *, layout: str, is_registered: bool
 def _given(setup: Setup, hooks: list[Registration]) -> trial.Hooks:
     """The hooks as they are registered, in command lines that are written anew; a plugin whole if it brings
     no hook but ours."""
+    agent = client().program
     if not hooks:
-        return trial.Hooks(claude.hook_settings(claude.hook_command(PACKAGE)))
+        return trial.Hooks(agent.hook_settings(agent.hook_command(PACKAGE)))
     pure = {plugin.root for plugin in setup.plugins if plugin.runs_only_ours}
     events: dict[str, list[Any]] = {}
     for each in hooks:
         if each.root in pure:
             continue
         package = os.path.dirname(os.path.dirname(each.guard))
-        line = claude.hook_command(package, registration=each.line.name, layouts=each.line.layouts)
-        groups = claude.hook_settings(line)["hooks"]
+        line = agent.hook_command(package, registration=each.line.name, layouts=each.line.layouts)
+        groups = agent.hook_settings(line)["hooks"]
         for event in each.events:
             events.setdefault(event, []).extend(groups[event])
     folders = [each.root for each in hooks if each.root in pure]
@@ -101,5 +102,5 @@ def _finding(found: trial.Trial, layout: str, *, is_registered: bool) -> Finding
     said = f" (its last lines: {' / '.join(found.tail)})" if found.tail else ""
     if not found.tried:
         told = f"nothing is proven: {found.told}, in a home of its own{said}"
-        return Finding("live", WARNING, told, "Try `claude -p hello` yourself")
+        return Finding("live", WARNING, told, f"Try `{client().program.HELLO}` yourself")
     return Finding("live", FATAL, found.told + kind + said + whose, AGAIN)

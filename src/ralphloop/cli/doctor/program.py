@@ -1,55 +1,55 @@
-"""`doctor` on the programs that a loop needs: the client, and the Python that the hook starts with."""
+"""The programs that a loop needs, and whether the project and its state can be written and locked."""
 
 from __future__ import annotations
 
 import os
 import re
 import shutil
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 
-from ralphloop.agents import claude
-from ralphloop.agents.registry import missing
+from ralphloop.agents import registry
 from ralphloop.cli.doctor.finding import FATAL, FINE, WARNING, Finding, Repair
-from ralphloop.errors import UserError
+from ralphloop.errors import NoLocksError, UserError
 from ralphloop.lab import process
 from ralphloop.lab.process import Ended
-from ralphloop.loops.client import real_python, record_python
 from ralphloop.loops.place import Place
 from ralphloop.loops.run_terms import must_be_trusted
 from ralphloop.loops.service import faults
-from ralphloop.store import files, shelf
+from ralphloop.loops.setup import real_python, record_python, writable
+from ralphloop.store import approvals, disk, files, lock, shelf, tasks
 from ralphloop.store.approvals import is_within_reach
 from ralphloop.store.shelf import Shelf
+from ralphloop.tasklists.registry import own_file
 
 TIME_LIMIT_S = 20.0
-# Before the first one the hook gets no reply to judge; the second one added what continues without a block.
-OLDEST, WANTED = (2, 1, 47), (2, 1, 163)
 OLDEST_PYTHON = (3, 9)
 PROBE = "import sys; print(sys.version_info[0], sys.version_info[1], sys.executable)"
 
 
 def client_path(env: Mapping[str, str]) -> str:
-    return shutil.which(claude.PROGRAM, path=env.get("PATH")) or ""
+    return shutil.which(registry.client().program.PROGRAM, path=env.get("PATH")) or ""
 
 
 def client(place: Place) -> Finding:
-    path = client_path(place.env)
+    path, agent = client_path(place.env), registry.client().program
     if not path:
-        told, cure = missing(claude)
+        told, cure = registry.missing(agent)
         return Finding("client", FATAL, told, cure[0].upper() + cure[1:])
     answer = ask([path, "--version"], place.env)
     found = re.search(r"(\d+)\.(\d+)\.(\d+)", answer.output)
     if found is None:
         told = f"{path} --version {_ended(answer)}"
-        return Finding("client", FATAL, told, "Install Claude Code again")
+        return Finding("client", FATAL, told, f"Install {agent.TITLE} again")
     version = tuple(int(part) for part in found.groups())
-    if version < OLDEST:
-        told = f"Claude Code {found[0]} ({path}) is too old for the hook"
-        return Finding("client", FATAL, told, "Run `claude update`")
-    if version < WANTED:
-        told = f"Claude Code {found[0]} ({path}) is old: the hook may lack what it needs"
-        return Finding("client", WARNING, told, "Run `claude update`")
-    return Finding("client", FINE, f"Claude Code {found[0]} ({path})")
+    told = f"{agent.TITLE} {found[0]} ({path})"
+    if version < agent.OLDEST:
+        return Finding("client", FATAL, f"{told} is too old for the hook", f"Run `{agent.UPDATE}`")
+    if version < agent.WANTED:
+        told = f"{told} is old: the hook may lack what it needs"
+        return Finding("client", WARNING, told, f"Run `{agent.UPDATE}`")
+    return Finding("client", FINE, told)
 
 
 def trust(place: Place) -> Iterator[Finding]:
@@ -125,8 +125,77 @@ def _ended(answer: Ended) -> str:
 
 def ask(words: Sequence[str], env: Mapping[str, str]) -> Ended:
     """Run a program that should answer at once, without the variables of a client around us."""
-    kept = {name: value for name, value in env.items() if not name.startswith(("CLAUDE", "ANTHROPIC"))}
+    theirs = registry.client().variables.OWN
+    kept = {name: value for name, value in env.items() if not name.startswith(theirs)}
     try:
         return process.run(words, kept, timeout_s=TIME_LIMIT_S)
     except OSError as error:
         return Ended(None, str(error))
+
+
+BLOCK = 4096
+
+
+def folders(place: Place) -> Iterator[Finding]:
+    yield _state_folder(place)
+    wrong, cure = _trouble(place.project)
+    if wrong:
+        yield Finding("project", FATAL, wrong, _begun(cure))
+    for source in place.sources():
+        if not writable(source).fine:
+            below, title = registry.client().registration.FOLDER, registry.client().program.TITLE
+            told = f"{own_file(source)} lies below {below}/, where {title} lets the agent edit nothing"
+            fix = f"Let it claim with `ralphloop done ID`, or move the list to .ralph/loops/{source.name}/"
+            yield Finding("list", WARNING, told, fix)
+
+
+def _state_folder(place: Place) -> Finding:
+    folder = shelf.home(place.env)
+    nearest = folder
+    while not os.path.lexists(nearest) and nearest != os.path.dirname(nearest):
+        nearest = os.path.dirname(nearest)
+    if not os.path.isdir(nearest) or not os.access(nearest, os.W_OK | os.X_OK):
+        told = f"the state directory {folder} cannot be written ({nearest} is in the way)"
+        return Finding("state", FATAL, told, "Make it writable, or set XDG_STATE_HOME to another place")
+    wrong, cure = _trouble(nearest)
+    if wrong:
+        return Finding("state", FATAL, f"the state directory {folder} cannot be used: {wrong}", _begun(cure))
+    wrong, cure = approvals.void(Shelf(place.project, place.env))
+    if wrong:
+        return Finding("state", FATAL if _has_checks(place) else WARNING, wrong, _begun(cure))
+    return Finding("state", FINE, f"the state directory {folder} can be written")
+
+
+def _has_checks(place: Place) -> bool:
+    """Whether a list here has checks, of which none could run."""
+    for source in place.sources():
+        with suppress(ValueError, OSError):
+            if any(task.verify for task in tasks.parse_source(source).tasks):
+                return True
+    return False
+
+
+def _begun(cure: str) -> str:
+    """As the sentence that it is here."""
+    return cure[:1].upper() + cure[1:]
+
+
+def _trouble(folder: str) -> tuple[str, str]:
+    """What keeps a loop from writing here or from locking what it wrote, tried with a file without a name,
+    and the cure."""
+    try:
+        with tempfile.TemporaryFile(dir=folder) as file:
+            file.write(bytes(BLOCK))
+            file.flush()
+            _lock(file.fileno(), folder)
+    except OSError as error:
+        error.filename = error.filename if isinstance(error, NoLocksError) else os.path.join(folder, "")
+        return disk.told(error)
+    return "", ""
+
+
+def _lock(handle: int, folder: str) -> None:
+    try:
+        lock.try_lock(handle)
+    except OSError as error:
+        raise NoLocksError(error.errno, error.strerror, folder) from None

@@ -14,8 +14,8 @@ from ralphloop.domain.limits import duration
 from ralphloop.domain.model import RUNNING, WAITING
 from ralphloop.errors import BusyError, NoLocksError
 from ralphloop.lab.scratch import is_gone
-from ralphloop.loops.client import look
 from ralphloop.loops.place import UNDER_WAY, Place
+from ralphloop.loops.setup import look
 from ralphloop.loops.spec import triage
 from ralphloop.loops.spec.catalogue import KINDS, NOTES, specs_at
 from ralphloop.store import files

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ralphloop.agents import claude
+from ralphloop.agents.registry import client
 from ralphloop.lab.conformance.case import ANY, REGISTRATIONS, TOOL, Case
 from ralphloop.lab.conformance.processes import LIMIT_S
 from ralphloop.tasklists.registry import LAYOUTS, traits
@@ -99,7 +99,8 @@ def own(*, layouts: Sequence[str] = LAYOUTS, path: str) -> Hook:
             data = json.loads(registered.read_text(encoding="utf-8"))
             env[layout] = {"CLAUDE_PLUGIN_ROOT": str(plugin)}
         else:
-            data = claude.hook_settings(claude.hook_command(str(PACKAGE)))
+            program = client().program
+            data = program.hook_settings(program.hook_command(str(PACKAGE)))
         commands[layout] = _lines(data["hooks"], env.get(layout, {}))
     tool = (sys.executable, str(PACKAGE))
     with_python = os.pathsep.join((os.path.dirname(os.path.realpath(sys.executable)), path))

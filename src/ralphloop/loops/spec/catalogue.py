@@ -54,7 +54,7 @@ class Kind:
     steps: Mapping[str, Step]
     places: Callable[[str, Settings], list[tuple[str, str]]]
     source: Callable[[str, str, Settings], Source]
-    principles: str = ""  # the project's document that every step reads, from its root
+    principles: str = ""  # where the project writes them down, from its root
     choices: Mapping[str, Any] = field(default_factory=dict)  # what its state has beyond what all have
     numbered: bool = False  # whether a folder's name begins with its number
     anew: tuple[str, ...] = ()  # the action and option that make another one of the same name
@@ -86,6 +86,10 @@ class Kind:
     def empty(self) -> str:
         """What is said where there is none yet."""
         return f"There is no {self.word} here yet. Next: `{self.typed(self.asks, WHAT)}`"
+
+    def shared(self, root: str) -> str:
+        """The project's principles, which every step reads."""
+        return os.path.join(root, self.principles)
 
     def writer(self, document: str) -> str:
         """The action that writes this document."""
@@ -152,10 +156,6 @@ class Spec:
     def state_path(self) -> str:
         return self.path(self.kind.state)
 
-    @property
-    def principles(self) -> str:
-        return os.path.join(self.root, self.kind.principles)
-
     def path(self, name: str) -> str:
         return os.path.join(self.folder, name)
 
@@ -178,7 +178,7 @@ class Spec:
 
     def must_keep_documents_inside(self, *more: str) -> None:
         self.must_keep_inside(NOTES, *self.kind.documents, *more)
-        must_stay(self.principles, self.root)
+        must_stay(self.kind.shared(self.root), self.root)
 
     def shown(self, name: str = "") -> str:
         """A file of it, or its folder, as seen from where the command runs."""
@@ -213,10 +213,6 @@ class Specs:
     @property
     def pointer(self) -> str:
         return self.places[0][1]
-
-    @property
-    def principles(self) -> str:
-        return os.path.join(self.root, self.kind.principles)
 
     def spec(self, folder: str) -> Spec:
         must_stay(folder, self.root)
@@ -305,8 +301,8 @@ class Specs:
 def _calls(folder: str) -> tuple[str, ...]:
     """The words that mean this folder: its name, and of a numbered one the number and the rest."""
     name = os.path.basename(folder)
-    number = wording.number_of(name)
-    return (name, number, name[len(number) + 1 :]) if number else (name,)
+    number, rest = wording.numbered(name)
+    return (name, number, rest) if number else (name,)
 
 
 def _is_spec(kind: Kind, folder: str) -> bool:

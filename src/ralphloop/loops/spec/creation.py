@@ -10,7 +10,7 @@ from ralphloop.errors import UserError
 from ralphloop.loops import outset
 from ralphloop.loops.place import Place
 from ralphloop.loops.result import Result
-from ralphloop.loops.spec import ending, overview, state_file, step, triage, wording
+from ralphloop.loops.spec import course, execution, state_file, triage, wording
 from ralphloop.loops.spec.catalogue import GRANULARITIES, NOTES, Kind, Spec, Specs, must_stay, specs_here
 from ralphloop.loops.spec.wording import Named
 from ralphloop.store import files
@@ -41,7 +41,7 @@ def start(
     if not text and fresh:
         raise UserError(f"say what the new {kind.word} is for: `{kind.typed('start', '--fresh', 'GOAL')}`")
     if not text:
-        return overview.where(kind, place)
+        return course.where(kind, place)
     specs = specs_here(kind, place, inside=True)
     if not fresh and len(text.split()) == 1 and specs.named(text):
         if wish.quick:
@@ -49,7 +49,7 @@ def start(
             raise UserError(
                 f"{text} exists already, and --quick is for a new {kind.word}; `{again}` makes one."
             )
-        return ending.switch(place, specs, name=text)
+        return execution.switch(place, specs, name=text)
     taken = set() if kind.numbered else set(files.names(_home(specs, wish)))
     named = wording.guessed(words, taken=taken, word=kind.word)
     if fresh:
@@ -65,7 +65,7 @@ def specify(kind: Kind, place: Place, words: list[str]) -> Result:
     specs = specs_here(kind, place)
     if specs.current() is None:
         raise UserError(f"say what the feature shall do: `{kind.typed('specify', 'Let people log in')}`")
-    return step.begin(place, specs, action="specify")
+    return course.begin(place, specs, action="specify")
 
 
 def _create(place: Place, specs: Specs, *, named: Named, wish: Wish) -> Result:
@@ -76,14 +76,14 @@ def _create(place: Place, specs: Specs, *, named: Named, wish: Wish) -> Result:
         state = _chosen(specs, folder=folder, wish=wish)
         quick = place if state.get("quickMode") else None
         spec = _make(specs, folder, goal=named.goal, state=state, quick=quick)
-    told = overview.principles_missing(specs)
+    told = course.principles_missing(specs)
     if quick:
         who = "this session" if place.session else "the next session started here"
         told.append(f"Quick mode: a loop keeps {who} going through the phases.")
     if "epicName" in state:
         told += triage.begin(place, specs, spec=spec)
-    told += ending.left_behind(place, old, specs=specs, new=spec)
-    told += step.tell(place, spec, action=next(iter(specs.kind.steps)))
+    told += execution.left_behind(place, old, specs=specs, new=spec)
+    told += course.brief(place, spec, action=next(iter(specs.kind.steps)))
     if not named.goal:
         told.append("! It has no goal yet: ask the person for it and write it into the notes first.")
     return Result({"name": spec.name, "folder": spec.shown()}, tuple(told))

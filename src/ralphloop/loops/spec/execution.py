@@ -1,22 +1,29 @@
-"""How a spec's tasks begin to run: the state enters execution, and the loop is armed, bound or resumed."""
+"""The loop over a spec: begun or gone on with, ended without a loss, or left for that of another."""
 
 from __future__ import annotations
 
+import os
+import shutil
+import time
 from typing import Any, NamedTuple
 
-from ralphloop.domain.model import EXECUTION, Task
+from ralphloop.agents.presence import agent_in
+from ralphloop.domain.model import COMPLETE, ENDED, EXECUTION, FINAL, PAUSED, Task
 from ralphloop.domain.prompt import count
 from ralphloop.errors import UserError
-from ralphloop.loops import bounds, client, outset, pausing
+from ralphloop.loops import bounds, outset, pausing, setup
 from ralphloop.loops.consent import listing
+from ralphloop.loops.opened import locked, must_not_be_anothers
+from ralphloop.loops.pausing import halt, held_later
 from ralphloop.loops.place import Place
 from ralphloop.loops.result import Quoted, Result, Tell, quiet
-from ralphloop.loops.spec import state_file
-from ralphloop.loops.spec.catalogue import TASKS, Spec
+from ralphloop.loops.spec import course, state_file
+from ralphloop.loops.spec.catalogue import IMPLEMENT, TASKS, Spec, Specs
 from ralphloop.loops.spec.state_file import State
 from ralphloop.proof.approval import digest, waiting
 from ralphloop.store import arming, files, pins, shelf
-from ralphloop.store.loop import LoopFiles
+from ralphloop.store.loop import CANCEL, PAUSE, LoopFiles
+from ralphloop.store.shelf import Shelf
 from ralphloop.store.tasks import keep_begun
 from ralphloop.tasklists import boxes
 
@@ -35,12 +42,12 @@ class Wish(NamedTuple):
 
     @property
     def fields(self) -> dict[str, Any]:
-        found: dict[str, Any] = {"recoveryMode": True} if self.recovery else {}
-        if self.task_iterations is not None:
-            found["maxTaskIterations"] = self.task_iterations
-        if self.global_iterations is not None:
-            found["maxGlobalIterations"] = self.global_iterations
-        return found
+        given = {
+            "recoveryMode": self.recovery or None,
+            "maxTaskIterations": self.task_iterations,
+            "maxGlobalIterations": self.global_iterations,
+        }
+        return {name: value for name, value in given.items() if value is not None}
 
 
 def implement(place: Place, spec: Spec, *, wish: Wish, told: Tell = quiet) -> Result:
@@ -50,10 +57,8 @@ def implement(place: Place, spec: Spec, *, wish: Wish, told: Tell = quiet) -> Re
         spec.must_keep_documents_inside()
         tasks, state = _tasks(spec), state_file.load(spec)
         if all(task.done for task in tasks):
-            nothing = (
-                f"Every task of {spec.name} is done ({len(tasks)} in {spec.shown(TASKS)}): nothing is left."
-            )
-            return Result({"name": spec.name, "loop": None}, (nothing,))
+            done = f"Every task of {spec.name} is done ({len(tasks)} in {spec.shown(TASKS)})"
+            return Result({"name": spec.name, "loop": None}, (f"{done}: nothing is left.",))
         loop = state_file.loop_to_resume(spec, place)
         if loop is None:
             loop, before = _begin(place, spec, wish=wish, state=state, tasks=tasks)
@@ -155,9 +160,138 @@ def _told(place: Place, spec: Spec, *, loop: LoopFiles, tasks: list[Task]) -> li
         typed = f"{spec.typed('approve')} {digest(commands)}"
         told += listing(commands)
         told.append(f"! Not approved: none of it runs, and the loop goes on. The person allows it: `{typed}`")
-    state = state_file.load(spec)
-    if state is not None and state.data.get("recoveryMode") is True:
+    if state_file.known(spec).data.get("recoveryMode") is True:
         told.append("Recovery mode is on: a task that keeps failing may get fix tasks.")
     if record.session is None:
         told.append("It binds to the next session started here.")
-    return [*told, "", Quoted(client.first_prompt(loop, place))]
+    return [*told, "", Quoted(setup.first_prompt(loop, place))]
+
+
+def cancel(place: Place, specs: Specs, *, name: str | None, told: Tell = quiet) -> Result:
+    """End the loop and put the state away; documents stay. `told` hears at once that a loop has ended."""
+    spec = specs.must_have(name) if name else specs.must_have_current()
+    with state_file.alone(specs.root, place):
+        loop = state_file.last_loop(spec, place)
+        outcome = loop.state().outcome if loop is not None else None
+        if outcome == COMPLETE and state_file.known(spec).phase == EXECUTION:
+            return _result(spec, [f"The loop over {spec.name} is complete, and stays so; nothing to cancel."])
+        loop = None if outcome in FINAL else loop
+        if loop is None and not os.path.lexists(spec.state_path):
+            return _result(spec, [f"{spec.name} has no loop and no state; nothing to cancel."])
+        ended = loop is None or _end(place, spec, loop=loop, again=specs.called(spec.folder), told=told)
+        rest = [*_put_away(place, spec, loop=loop), _rest(place, spec, specs=specs)] if ended else []
+    return _result(spec, rest)
+
+
+def _result(spec: Spec, told: list[str]) -> Result:
+    return Result({"name": spec.name}, tuple(told))
+
+
+def _end(place: Place, spec: Spec, *, loop: LoopFiles, again: str, told: Tell) -> bool:
+    """End the loop; False if it can only end at the next stop, or was complete when its turn came."""
+    _must_be_ours(place, loop)
+    if not halt(loop, CANCEL, place=place, is_late=lambda state: state.outcome == COMPLETE):
+        how = f"Type `{spec.typed('cancel', again)}` again in a moment to clear"
+        told(held_later(loop, CANCEL))
+        told(f"{how} {spec.shown(spec.kind.state)}.")
+        return False
+    if loop.state().outcome == COMPLETE:
+        told(f"The loop over {spec.name} has just been completed, and stays so.")
+        return False
+    told(f"The loop over {spec.name} is cancelled; the agent stops at the end of its turn.")
+    return True
+
+
+def _must_be_ours(place: Place, loop: LoopFiles) -> None:
+    """An agent ends its own session's loop only; the person, who types or sits at a terminal, any."""
+    if not agent_in(place.env):
+        return
+    try:
+        must_not_be_anothers(place, loop)
+    except UserError as error:
+        end = f"`ralphloop cancel {loop.record.name}` in a terminal"
+        raise UserError(f"{error} The person may end it: {end}.") from None
+
+
+def _put_away(place: Place, spec: Spec, *, loop: LoopFiles | None) -> list[str]:
+    """Move the state, whatever it is, beside the loop or into the user's state directory."""
+    if not os.path.lexists(spec.state_path):
+        return []
+    spec.must_keep_inside(spec.kind.state)
+    if loop is not None:
+        kept = os.path.join(loop.own_folder("cancelled"), spec.kind.state)
+    else:
+        folder = os.path.join(Shelf(spec.root, place.env).folder, "cancelled")
+        files.make_folder(folder)
+        moment = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
+        kept = _free_path(os.path.join(folder, f"{spec.name}-{moment}"))
+    text = files.read_quietly(spec.state_path)
+    if text is None:
+        shutil.move(spec.state_path, kept)  # not a file that could be read
+    else:
+        files.write_text(kept, text)
+        os.unlink(spec.state_path)
+    shown = os.path.relpath(kept) if loop is not None else kept
+    return [f"The state of {spec.name} is removed; a copy is kept: {shown}"]
+
+
+def _rest(place: Place, spec: Spec, *, specs: Specs) -> str:
+    following = course.standing(place, spec).following
+    again = f"; `{spec.typed(following)}` begins again" if following else ""
+    if again and specs.pointed_at() != spec.folder:
+        again += f" after `{spec.typed('switch', specs.called(spec.folder))}`"
+    return f"Everything else in {spec.shown()} stays{again}."
+
+
+def _free_path(stem: str) -> str:
+    path, count = stem + ".json", 1
+    while os.path.lexists(path):
+        count += 1
+        path = f"{stem}-{count}.json"
+    return path
+
+
+def switch(place: Place, specs: Specs, *, name: str) -> Result:
+    """Make another one the current one."""
+    spec, old = specs.must_have(name), specs.before()
+    state_file.load(spec)
+    spec.must_keep_documents_inside()
+    if old is not None and old.folder == spec.folder:
+        told = [f"{spec.name} is the current {spec.kind.word} already."]
+    else:
+        specs.point_at(spec)
+        told = left_behind(place, old, specs=specs, new=spec)
+    return _result(spec, [*told, *course.tell(place, spec)])
+
+
+def left_behind(place: Place, old: Spec | None, *, specs: Specs, new: Spec) -> list[str]:
+    """The loop of the spec that was current before: the person lets it rest by this, an agent does not."""
+    loop = state_file.loop_over(old, place) if old is not None else None
+    if old is None or loop is None or loop.state().state == ENDED:
+        return []
+    if not loop.state().live and not agent_in(place.env):
+        _let_go(loop, loop.state().detail)  # it rests already, and holds its session no longer
+    if not loop.state().live:
+        return []
+    name = specs.called(old.folder)
+    back, end = old.typed("switch", name), old.typed("cancel", name)
+    if agent_in(place.env):
+        leave = new.typed("switch", specs.called(new.folder))
+        return [f"! The loop over {old.name} goes on: only the person leaves it, by typing `{leave}`."]
+    again = f"`{back}`, then `{old.typed(IMPLEMENT)}`, goes on; `{end}` ends it"
+    if not halt(loop, PAUSE, place=place, is_late=lambda state: not state.live):
+        return [held_later(loop, PAUSE), f"{again[0].upper()}{again[1:]}."]
+    _let_go(loop, f"the person switched to {new.name}")
+    return [f"! The loop over {old.name} is paused. {again}."]
+
+
+def _let_go(loop: LoopFiles, why: str) -> None:
+    """Say why it rests; its session may have another loop now, unless a supervisor holds it."""
+    with locked(loop):
+        state = loop.state()
+        if state.state == PAUSED:
+            state.detail = why
+            loop.save(state)
+        if loop.record.supervision is None:
+            with loop.shelf.lock():
+                loop.put_away()

@@ -13,7 +13,7 @@ from ralphloop.errors import BusyError, UserError
 from ralphloop.loops.opened import WAIT_S
 from ralphloop.loops.place import Place, last_over
 from ralphloop.loops.spec.catalogue import Spec
-from ralphloop.loops.spec.wording import number_of
+from ralphloop.loops.spec.wording import numbered
 from ralphloop.store import arming, files
 from ralphloop.store.lock import Lock
 from ralphloop.store.loop import LoopFiles
@@ -149,8 +149,7 @@ def _identity(spec: Spec) -> dict[str, Any]:
     base = os.path.relpath(spec.folder, spec.root)
     if not spec.kind.numbered:
         return {"source": "spec", "name": spec.name, "basePath": "./" + base}
-    number = number_of(spec.name)
-    name = spec.name[len(number) + 1 :] if number else spec.name
+    number, name = numbered(spec.name)
     return {"featureId": number or "000", "name": name, "basePath": base}
 
 

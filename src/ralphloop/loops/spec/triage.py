@@ -43,10 +43,6 @@ class Epic:
                 return str(spec["name"])
         return ""
 
-    def must_be_fine(self) -> None:
-        if self.fault:
-            raise UserError(f"{os.path.relpath(self.path)} {self.fault}.")
-
     def to_json(self) -> dict[str, Any]:
         return {
             "name": self.name,
@@ -93,6 +89,12 @@ def _is_row(row: object) -> bool:
     return isinstance(row, dict) and isinstance(row.get("name"), str)
 
 
+def _rows(text: str) -> list[jsontext.Span]:
+    """Where the specs stand in an epic's text."""
+    found = jsontext.member(text, "specs")
+    return [row for row in jsontext.members(text, found.start) if _is_row(row.value)] if found else []
+
+
 def epic(kind: Kind, place: Place, words: list[str], *, spec: str | None, after: list[str]) -> Result:
     """Cut a large goal into specs: begin an epic, add one spec to it, or show it."""
     text = wording.whole(words).strip()
@@ -137,7 +139,8 @@ def _must_have(specs: Specs) -> Epic:
     if epic is None:
         begin = specs.kind.typed("triage", WHAT)
         raise UserError(f"there is no current epic here; `{begin}` begins one.")
-    epic.must_be_fine()
+    if epic.fault:
+        raise UserError(f"{os.path.relpath(epic.path)} {epic.fault}.")
     return epic
 
 
@@ -170,14 +173,10 @@ def _with_spec(epic: Epic, name: str, *, waits_for: list[str]) -> Epic:
 
 
 def _with_dependencies(epic: Epic, name: str, *, more: list[str]) -> str:
-    """The epic's text with this spec waiting for more of the others."""
-    specs = jsontext.member(epic.text, "specs")
-    assert specs is not None, "it has this spec"
-    for row in jsontext.members(epic.text, specs.start):
-        if _is_row(row.value) and row.value["name"] == name:
-            wanted = list(dict.fromkeys([*after(row.value), *more]))
-            return jsontext.set_member(epic.text, "dependencies", wanted, at=row.start)
-    return epic.text
+    """The epic's text with this spec, which it has, waiting for more of the others."""
+    row = next(row for row in _rows(epic.text) if row.value["name"] == name)
+    wanted = list(dict.fromkeys([*after(row.value), *more]))
+    return jsontext.set_member(epic.text, "dependencies", wanted, at=row.start)
 
 
 def append_item(text: str, key: str, value: Any) -> str:
@@ -216,11 +215,10 @@ def begin(place: Place, specs: Specs, *, spec: Spec) -> list[str]:
     """Note in the epic that work on one of its specs began; what to say of that."""
     with Shelf(specs.root, place.env).lock():
         epic = current(specs, os.path.dirname(spec.folder))
-        found = jsontext.member(epic.text, "specs") if epic is not None and not epic.fault else None
-        if epic is None or found is None:
+        if epic is None or epic.fault:
             return []
-        for row in jsontext.members(epic.text, found.start):
-            if _is_row(row.value) and row.value["name"] == spec.name and row.value.get("status") == PENDING:
+        for row in _rows(epic.text):
+            if row.value["name"] == spec.name and row.value.get("status") == PENDING:
                 text = jsontext.set_member(epic.text, "status", IN_PROGRESS, at=row.start)
                 files.write_shared(epic.path, text, root=specs.root)
                 break

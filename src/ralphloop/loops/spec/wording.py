@@ -95,15 +95,15 @@ def free_name(name: str, taken: Container[str]) -> str:
     return found
 
 
-def number_of(name: str) -> str:
-    """The three digits that a feature's folder begins with; empty if it has none."""
-    head, dash, rest = name.partition("-")
-    return head if len(head) == 3 and not head.strip(_DIGITS) and dash and rest else ""
+def numbered(name: str) -> tuple[str, str]:
+    """The three digits that a feature's folder begins with, or nothing, and the rest of the name."""
+    head, _, rest = name.partition("-")
+    return (head, rest) if len(head) == 3 and not head.strip(_DIGITS) and rest else ("", name)
 
 
 def next_number(names: Iterable[str]) -> str | None:
     """The number after the highest one; nothing after 999."""
-    last = max((int(number_of(name) or 0) for name in names), default=0)
+    last = max((int(numbered(name)[0] or 0) for name in names), default=0)
     return f"{last + 1:03}" if last < LAST_NUMBER else None
 
 

@@ -4,30 +4,89 @@ from __future__ import annotations
 
 import os
 import time
+from bisect import bisect_right
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import count
 from typing import NamedTuple
 
-from ralphloop.agents import activity
 from ralphloop.agents.activity import ERROR, FAILED, LOOP, Activity
-from ralphloop.agents.transcript_place import transcript_of
-from ralphloop.agents.usage import Context, context_of
-from ralphloop.domain.model import LoopState
+from ralphloop.agents.registry import client
+from ralphloop.agents.usage import Context
+from ralphloop.domain.model import ASKED, CLAIMED, GIVEN, OPEN, LoopState
 from ralphloop.domain.plain import plain
 from ralphloop.engine import under_way
 from ralphloop.engine.account import transcripts_of
-from ralphloop.engine.transcript import masked
+from ralphloop.engine.api_error import masked
+from ralphloop.engine.under_way import text, texts
 from ralphloop.store import files, shelf, supervisor
 from ralphloop.store.files import older
 from ralphloop.store.loop import JOURNAL, JOURNAL_MAX, LoopFiles, iso
 from ralphloop.store.supervisor import Holder
-from ralphloop.views import history, journal
-from ralphloop.views.live.burndown import Burndown
+from ralphloop.views import journal
+from ralphloop.views.cost import Share, elapsed_s
+from ralphloop.views.journal import Entry, at
 from ralphloop.views.live.follow import Tail
-from ralphloop.views.live.tally import Tally
-from ralphloop.views.snapshot import LoopView, left_at, view_of, worked_until
-from ralphloop.views.spending import elapsed_s
+from ralphloop.views.snapshot import LoopView, TaskView, left_at, view_of, worked_until
+
+
+class Burndown:
+    """Keeps when each task was last said to be done, and when it was added."""
+
+    def __init__(self) -> None:
+        self._closed: dict[str, float] = {}
+        self._added: dict[str, float] = {}
+        self._begins: list[float] = []
+        self._ends: list[float] = []
+
+    def note(self, entry: Entry) -> None:
+        when, event = at(entry), entry["event"]
+        for name in texts(entry, "claimed") + texts(entry, "proven") if event == "stop" else ():
+            self._closed[name] = when
+        if event in ("claim", "proven", "accept", "skip", "set_aside"):
+            self._closed[text(entry, "task")] = when
+        for name in texts(entry, "tasks") if event == "added" else ():
+            self._added.setdefault(name, when)
+
+    def settle(self, tasks: Iterable[TaskView], *, begin: float, seen: float) -> None:
+        """Take the tasks as they are now: what is closed without a word was closed by the last look."""
+        counted = [task for task in tasks if task.state != GIVEN]
+        self._begins = sorted(self._added.get(task.id, begin) for task in counted)
+        self._ends = sorted(
+            self._closed.get(task.id, seen) for task in counted if task.state not in (OPEN, ASKED, CLAIMED)
+        )
+
+    def samples(self, count: int, *, begin: float, end: float) -> list[int]:
+        """The open tasks at `count` moments, the first at the begin and the last now."""
+        step = max(0.0, end - begin) / max(1, count - 1)
+        moments = [begin + step * place for place in range(count - 1)]
+        return [self._open(moment) for moment in moments] + [len(self._begins) - len(self._ends)]
+
+    def _open(self, moment: float) -> int:
+        return bisect_right(self._begins, moment) - bisect_right(self._ends, moment)
+
+
+class Tally:
+    """Each message once, also where a session that goes on under another id repeats the older one's lines."""
+
+    def __init__(self) -> None:
+        self.total = Share()
+        self._meter = client().usage.Meter(exact=True)
+
+    @property
+    def known(self) -> bool:
+        """Whether there was a transcript to count in."""
+        return any(map(os.path.isfile, self._meter.transcripts))
+
+    def read(self, paths: Iterable[str], *, since: str, counts: Callable[[str], bool]) -> bool:
+        """Count what is new; `counts` says of a time stamp whether the loop was under way then."""
+        before, cost_usd = self.total.tokens, client().usage.cost_usd
+        for path in paths:
+            for charge in self._meter.read(path, since=since):
+                if counts(charge.at):
+                    self.total.add(charge, cost_usd(charge))
+        return self.total.tokens != before
+
 
 KEPT = 500  # activities
 # seconds between two looks at what costs more than a stat call
@@ -82,11 +141,11 @@ class Feed:
         self._state: LoopState = self._loop.state()
         self._view: LoopView | None = None
         self._marks: tuple[str, ...] = ()
-        journal, before = loop.shown(JOURNAL), loop.shown(older(JOURNAL))
-        self._journal = Tail(journal, first_max=JOURNAL_MAX, older=before)
+        before = loop.shown(older(JOURNAL))
+        self._journal = Tail(loop.shown(JOURNAL), first_max=JOURNAL_MAX, older=before)
         self._past: list[tuple[str, str]] | None = None  # when the loop was under way before we looked
         self._before: list[str] = []  # the transcripts until then
-        self._entries: list[history.Entry] = []
+        self._entries: list[journal.Entry] = []
         self._transcript: Tail | None = None
         self._session = ""
         self._tally, self._burndown = Tally(), Burndown()
@@ -151,7 +210,7 @@ class Feed:
         return [*own, *moves, os.path.join(here.folder, "approved.json"), *loop.record.paths.values()]
 
     def _look_at_journal(self) -> list[Activity]:
-        fresh = [entry for raw in self._journal.lines() if (entry := history.entry_of(raw)) is not None]
+        fresh = [entry for raw in self._journal.lines() if (entry := journal.entry_of(raw)) is not None]
         for entry in fresh:
             self._burndown.note(entry)
         self._entries += fresh if self._past is None else []
@@ -177,11 +236,12 @@ class Feed:
             return []
         lines = self._transcript.lines()
         self._has_grown = self._has_grown or bool(lines)
-        return [_without_secrets(shown) for raw in lines for shown in activity.of_line(raw)]
+        of_line = client().activity.of_line
+        return [_without_secrets(shown) for raw in lines for shown in of_line(raw)]
 
     def _transcript_of(self, session: str) -> str:
         known, root = self._state.transcripts, self._loop.record.root
-        return transcript_of(session, root=root, known=known, env=self._env)
+        return client().usage.transcript_of(session, root=root, known=known, env=self._env)
 
     def _count(self, now: float) -> bool:
         """Tokens, dollars and the context; subagents write into files of their own, so time counts too."""
@@ -196,7 +256,7 @@ class Feed:
             )
         if current and self._has_grown and self._is_due("context", CONTEXT_S):
             self._has_grown = False
-            before, self._context = self._context, context_of(current[0])
+            before, self._context = self._context, client().usage.context_of(current[0])
             changed = changed or before != self._context
         return changed
 
@@ -254,9 +314,9 @@ def _said(holder: Holder | None) -> object:
     return None if holder is None else holder.to_json()
 
 
-def told_of(entry: history.Entry) -> Activity | None:
+def told_of(entry: journal.Entry) -> Activity | None:
     """A decision as a line of the stream; None for what goes on as usual."""
     event = entry["event"]
     if event not in _SHOWN and not (event == "stop" and (entry.get("outcome") or entry.get("refused"))):
         return None
-    return Activity(FAILED if event in _BAD else LOOP, (plain(journal.sentence(entry)),), history.at(entry))
+    return Activity(FAILED if event in _BAD else LOOP, (plain(journal.sentence(entry)),), journal.at(entry))

@@ -1,16 +1,73 @@
-"""A terminal's whole screen while the view has it: only rows that changed are written again."""
+"""A terminal's whole screen while the view has it: its characters, and only rows that changed drawn again."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from types import TracebackType
-from typing import TextIO
+from typing import NamedTuple, TextIO
 
 from rich.console import Console
 from rich.text import Text
 
+from ralphloop.agents.activity import EDIT, ERROR, FAILED, HOOK, LOOP, PROMPT, TEXT, TOOL
+from ralphloop.domain.model import ASKED, CLAIMED, OPEN, SET_ASIDE, SKIPPED
 from ralphloop.views.fold import size_of
+
+
+class Signs(NamedTuple):
+    activity: dict[str, str]
+    task: dict[str, str]
+    closed: str
+    at_hand: str
+    line: str
+    upright: str
+    between: str
+    more: str
+    full: str
+    empty: str
+    levels: str
+
+
+UNICODE = Signs(
+    activity={
+        TEXT: "●", TOOL: "→", EDIT: "±", FAILED: "✗", ERROR: "!", HOOK: "↻", LOOP: "◆", PROMPT: "›",
+    },
+    task={OPEN: "☐", CLAIMED: "~", ASKED: "?", SKIPPED: "–", SET_ASIDE: "–"},
+    closed="✓",
+    at_hand="▸",
+    line="─",
+    upright="│",
+    between=" · ",
+    more="…",
+    full="█",
+    empty="░",
+    levels="▁▂▃▄▅▆▇█",
+)  # fmt: skip
+ASCII = Signs(
+    activity={
+        TEXT: "*", TOOL: ">", EDIT: "+", FAILED: "x", ERROR: "!", HOOK: "@", LOOP: "#", PROMPT: ":",
+    },
+    task={OPEN: ".", CLAIMED: "~", ASKED: "?", SKIPPED: "-", SET_ASIDE: "-"},
+    closed="x",
+    at_hand=">",
+    line="-",
+    upright="|",
+    between=" | ",
+    more="..",
+    full="#",
+    empty=".",
+    levels="_.-=#",
+)  # fmt: skip
+
+
+def signs_for(encoding: str | None) -> Signs:
+    try:
+        "".join([*UNICODE.activity.values(), UNICODE.closed, UNICODE.levels]).encode(encoding or "ascii")
+    except (UnicodeError, LookupError):
+        return ASCII
+    return UNICODE
+
 
 # The other screen, no cursor, and no wrapping: a character that is wider than we think ends at the edge.
 _OPEN, _CLOSE = "\033[?1049h\033[?25l\033[?7l\033[2J", "\033[0m\033[?7h\033[?25h\033[?1049l"

@@ -1,4 +1,4 @@
-"""Shows a loop until it is over or the person leaves: on the whole screen, or line by line."""
+"""Shows a loop until it is over or the person leaves, on the whole screen or line by line, and obeys keys."""
 
 from __future__ import annotations
 
@@ -6,21 +6,124 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Protocol, TextIO
 
-from ralphloop.store.loop import LoopFiles
-from ralphloop.views.fold import COLUMNS, ROWS, size_of
-from ralphloop.views.live.clock import clock
-from ralphloop.views.live.controls import Controls, Driver
+from ralphloop.agents.activity import EDIT, ERROR, FAILED, HOOK, LOOP, PROMPT, SENT, TEXT, TOOL, Activity
+from ralphloop.domain.plain import plain
+from ralphloop.store import supervisor
+from ralphloop.store.loop import PAUSE, LoopFiles
+from ralphloop.views import terminal
+from ralphloop.views.cost import NOT_YET, UNKNOWN
+from ralphloop.views.figure import clock, dollars, local, span, tokens
+from ralphloop.views.fold import COLUMNS, ROWS, cut, fold, size_of
 from ralphloop.views.live.feed import Feed, Frame
-from ralphloop.views.live.keys import HANG_UP, STOP, Keys
-from ralphloop.views.live.plain import Lines, state_lines
+from ralphloop.views.live.keyboard import HANG_UP, INTERRUPT, STOP, Keys
 
 if TYPE_CHECKING:
     from ralphloop.views.live.paint import Painter
     from ralphloop.views.live.screen import Screen
+
+TWICE_S = 3.0  # within which a key counts as pressed again
+
+
+class Driver(Protocol):
+    """The way to the supervisor."""
+
+    def send(self, word: str) -> None:
+        """One of pause, go, skip-task, skip-wait, detach, interrupt, kill."""
+
+    @property
+    def ended(self) -> bool:
+        """Whether the supervisor is gone."""
+
+
+class Controls:
+    def __init__(self, driver: Driver | None, *, has_keys: bool = True) -> None:
+        self._driver = driver
+        self._has_keys = has_keys
+        self._skip_at: float | None = None
+        self._notice, self._until = "", 0.0
+        self._interrupts = 0
+
+    def press(self, key: str, frame: Frame, *, now: float) -> bool:
+        """Obey a key or a signal; True if the view is to be left. `now` never stands still."""
+        if self._driver is None:
+            return key in ("q", "Q", INTERRUPT, HANG_UP)
+        if key == INTERRUPT:
+            self._interrupt(now)
+            return False
+        if key in ("q", "Q", HANG_UP):
+            self._send(supervisor.DETACH)
+            return True
+        self._steer(key.lower(), frame, now)
+        return False
+
+    def _steer(self, key: str, frame: Frame, now: float) -> None:
+        if key == "p":
+            paused = _is_paused(frame)
+            self._send(supervisor.GO if paused else supervisor.PAUSE)
+            self._say("goes on …" if paused else "pauses at the end of this turn …", now)
+        elif key == "w" and _is_waiting(frame):
+            self._send(supervisor.SKIP_WAIT)
+            self._say("the wait is over …", now)
+        elif key == "s" and frame.task:
+            self._skip(frame.task, now)
+
+    def _skip(self, task: str, now: float) -> None:
+        if self._skip_at is None or now - self._skip_at > TWICE_S:
+            self._skip_at = now
+            self._say(f"press s again to skip task {task}", now)
+            return
+        self._skip_at = None
+        self._send(supervisor.SKIP_TASK)
+        self._say(f"skips task {task} …", now)
+
+    def _interrupt(self, now: float) -> None:
+        self._interrupts += 1
+        if self._interrupts > 1:
+            self._send(supervisor.KILL)
+            self._say("killing the session …", now, for_s=3600.0)
+            return
+        self._send(supervisor.INTERRUPT)
+        self._say("pausing …, once more kills it", now, for_s=3600.0)
+
+    def _send(self, word: str) -> None:
+        if self._driver is not None:
+            with suppress(OSError):  # a supervisor that is gone shows as ended
+                self._driver.send(word)
+
+    def _say(self, notice: str, now: float, *, for_s: float = TWICE_S) -> None:
+        self._notice, self._until = notice, now + for_s
+
+    def notice(self, now: float) -> str:
+        return self._notice if now < self._until else ""
+
+    def keys(self, frame: Frame) -> str:
+        """Only those that do something now."""
+        if self._driver is None:
+            return "q quit" if self._has_keys else "Ctrl-C quits"
+        if not self._has_keys:
+            return "Ctrl-C pauses, twice kills"
+        keys = ["p go on" if _is_paused(frame) else "p pause"]
+        keys += ["ss skip task"] if frame.task else []
+        keys += ["w skip wait"] if _is_waiting(frame) else []
+        return "  ".join([*keys, "q quit, keep running", "Ctrl-C pause and end"])
+
+    @property
+    def is_over(self) -> bool:
+        return self._driver is not None and self._driver.ended
+
+
+def _is_paused(frame: Frame) -> bool:
+    is_held = frame.holder is not None and frame.holder.phase == supervisor.PAUSED
+    return is_held or frame.view.requested == PAUSE
+
+
+def _is_waiting(frame: Frame) -> bool:
+    return frame.holder is not None and frame.holder.phase == supervisor.RESTING
+
 
 OVER, LEFT = "over", "left"
 POLL_S, DRAW_S = 0.2, 0.3
@@ -87,9 +190,8 @@ def why_plain(out: TextIO, env: Mapping[str, str]) -> str:
 
 
 def canvas(out: TextIO, env: Mapping[str, str]) -> tuple[Painter, Screen]:
-    from ralphloop.views.live.paint import Painter
+    from ralphloop.views.live.paint import Painter, signs_for
     from ralphloop.views.live.screen import Screen
-    from ralphloop.views.live.signs import signs_for
 
     return Painter(out, env), Screen(signs_for(out.encoding))
 
@@ -140,6 +242,9 @@ class _Shown:
                 pressed = keys.wait(POLL_S)
                 if STOP in pressed:
                     with painter.away():
+                        if frame.view.live:  # the shell says "stopped", which only the view is
+                            out.write(f"{frame.view.name} goes on meanwhile; `fg` shows it again.\n")
+                            out.flush()
                         keys.suspend()
                 if self._obey(pressed, frame):
                     return LEFT
@@ -182,3 +287,95 @@ class Pencil:
         self._painter.paint(self._screen.rows(frame, *size, notice=footing[0], keys=footing[1]), size)
         self._drawn, self._second, self._drawn_at = (size, footing), int(frame.now), pace
         self._is_stale = False
+
+
+WORDS = {
+    TEXT: "says", TOOL: "calls", EDIT: "edits", FAILED: "failed", ERROR: "error", HOOK: "hook", LOOP: "loop",
+    PROMPT: "prompt",
+}  # fmt: skip
+_WIDE = max(map(len, WORDS.values()))
+_TIME = "%m-%d %H:%M:%S"
+HANG = len("01-31 10:00:05") + 2 + _WIDE + 2  # behind the time and the word
+FIRST = 20  # of what happened before
+SETTLE_S = 1.0  # journal and stream have a writer each: within this time both have written what happened
+
+
+class Lines:
+    """Tells each activity once, and each change of the headline."""
+
+    def __init__(self, width: int = COLUMNS) -> None:
+        self._width = width
+        self._last = 0
+        self._held: list[Activity] = []
+        self._headline = ""
+        self._waited = ""
+        self._is_silent = False
+
+    def news(self, frame: Frame, *, is_last: bool = False) -> list[str]:
+        """In the order of their moments, so what has just happened is held back until both have written."""
+        fresh = [activity for number, activity in frame.activities if number > self._last]
+        self._last = max([self._last, *(number for number, _ in frame.activities)])
+        fresh = fresh if self._headline else fresh[-FIRST:]
+        known = sorted([*self._held, *fresh], key=lambda told: told.at)
+        ready = [told for told in known if is_last or not 0 <= frame.now - told.at < SETTLE_S]
+        self._held = [told for told in known if told not in ready]
+        told = [line for activity in ready for line in lines_of(activity, frame.now, self._width)]
+        return [*told, *self._changes(frame)]
+
+    def _changes(self, frame: Frame) -> list[str]:
+        lines: list[tuple[str, str]] = []
+        head = terminal.block(frame.view, now=frame.now)[0]
+        if head != self._headline:
+            self._headline = head
+            lines.append(("now", head))
+        waited = waiting(frame)
+        if waited and waited != self._waited:
+            lines.append(("waits", waited))
+        self._waited = waited
+        was_silent, self._is_silent = self._is_silent, frame.view.is_silent(frame.now)
+        if self._is_silent and not was_silent:
+            lines.append(("silent", terminal.silence(frame.view, frame.now)))
+        return [row for word, text in lines for row in _rows(frame.now, word, text, self._width)]
+
+
+def waiting(frame: Frame) -> str:
+    """What a supervisor waits for, said once and not every second."""
+    holder = frame.holder
+    if holder is None or holder.phase != supervisor.RESTING:
+        return ""
+    until = f"until {local(holder.until)}" if holder.until else ""
+    return " ".join(part for part in (until, f"({holder.why})" if holder.why else "") if part) or "for now"
+
+
+def lines_of(activity: Activity, now: float, width: int = COLUMNS) -> list[str]:
+    """Of what we send the session ourselves the beginning is enough."""
+    at, word = activity.at or now, WORDS[activity.kind]
+    if activity.kind in SENT:
+        return [cut(_row(at, word, activity.lines[0]), width)]
+    lines = enumerate(activity.lines)
+    return [row for place, line in lines for row in _rows(at, "" if place else word, line, width)]
+
+
+def _rows(at: float, word: str, text: str, width: int) -> list[str]:
+    return fold(_row(at, word, text), width, hang=HANG)
+
+
+def _row(at: float, word: str, text: str) -> str:
+    return plain(f"{local(at, _TIME)}  {word:<{_WIDE}}  {text}").rstrip()
+
+
+def state_lines(frame: Frame, *, width: int, rows: int) -> list[str]:
+    """The loop as `status` shows it, and the last lines of its stream."""
+    view = frame.view._replace(context=frame.context)
+    block = terminal.blocks([view], now=frame.now, width=width, rows=rows, table=True)
+    stream = [row for _, told in frame.activities[-FIRST:] for row in lines_of(told, frame.now, width)]
+    head = [row for line in [*block, "  used: " + ", ".join(_used(frame))] for row in fold(line, width)]
+    return [*head, *stream]
+
+
+def _used(frame: Frame) -> list[str]:
+    parts = [f"{span(frame.elapsed_s)} of {span(frame.time_limit_s)}"]
+    if frame.tokens is None:
+        return [*parts, NOT_YET if frame.view.live else UNKNOWN]
+    parts.append(f"{tokens(frame.tokens)} tokens")
+    return parts if frame.cost_usd is None else [*parts, dollars(frame.cost_usd)]

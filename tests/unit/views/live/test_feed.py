@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from ralphloop.agents.claude import usage
 from ralphloop.domain.model import ENDED
 from ralphloop.domain.supervision import Supervision
 from ralphloop.store import shelf, supervisor
@@ -69,8 +70,8 @@ def test_nothing_new_means_nothing_is_read_again(
     looked.say(5, "hello")
     eyes.look()
     read: list[str] = []
-    for name in ("view_of", "LoopFiles.state", "context_of"):
-        monkeypatch.setattr(f"{feeds.__name__}.{name}", lambda *_, **__: read.append("read"))
+    for place, name in ((feeds, "view_of"), (feeds.LoopFiles, "state"), (usage, "context_of")):
+        monkeypatch.setattr(place, name, lambda *_, **__: read.append("read"))
     eyes.feed.poll(T0 + 61)
     eyes.look()
     assert (read, eyes.is_new) == ([], False)

@@ -12,8 +12,8 @@ from ralphloop.domain.model import OUTCOMES, UNLIMITED
 from ralphloop.store.supervisor import Holder
 from ralphloop.views.fold import width_of
 from ralphloop.views.live.feed import Frame
+from ralphloop.views.live.paint import ASCII, UNICODE, signs_for
 from ralphloop.views.live.screen import Screen
-from ralphloop.views.live.signs import ASCII, UNICODE, signs_for
 from unit.domain.cases import each
 from unit.views.live.looked_at import T0, frame, said, task, view
 

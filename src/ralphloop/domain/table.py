@@ -1,0 +1,99 @@
+"""The two tables, LIMITS and OUTCOMES, with a name for each column: for whoever tells people of a row."""
+
+from __future__ import annotations
+
+from ralphloop.domain import model
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Optional, Union
+
+TURNS, COUNT, TIME, TOKENS, DOLLARS = "turns", "count", "time", "tokens", "dollars"
+LOOP, TASK, CIRCLE = "loop", "task", "circle"
+END, PERSON = "end", "person"
+GOOD, WAIT, BAD = "good", "wait", "bad"
+
+
+class Limit:
+    """One row of LIMITS."""
+
+    name: str  # in `Limits`
+    default: float  # 0: off until somebody sets it, and it can be set off again
+    kind: str  # how an amount is read and told
+    ends: str  # the loop, of which the person is warned; a task; what goes round in circles
+    label: str
+    setting: str  # "" for what nobody can change
+    sample: str  # of an amount, for `--help`
+    told: str  # what it is, for `--help`, settings and documents
+    usual: str  # what holds where nobody has set it
+    reported: str  # its label in a report
+    then: str  # what happens where it is reached
+
+    __slots__ = (
+        "default", "ends", "kind", "label", "name", "reported", "sample", "setting", "then", "told", "usual",
+    )  # fmt: skip
+
+    def __init__(self, name: str, default: float, kind: str, ends: str, label: str, text: str) -> None:
+        self.name, self.default, self.kind, self.ends, self.label = name, default, kind, ends, label
+        self.setting = self.reported = ""
+        self.sample, self.usual = "N", "%g" % default if default else "off"
+        _fill(self, text)
+        self.reported = self.reported or self.told
+
+    @property
+    def option(self) -> str:
+        return "--" + self.setting.replace("_", "-")
+
+
+class Outcome:
+    """One row of OUTCOMES."""
+
+    name: str
+    code: int  # the exit code
+    exit: str  # what `--help` says of that; a second one with it goes on with the first one's words
+    state: str
+    means: str
+    end: str  # the title of the message that the loop has ended so,
+    person: str  # or that it needs the person; without both, nobody is told
+    notice: str  # how the message closes
+    status: str  # what the person can do, where the loop itself says no more
+    line: str  # the same in the fewest words
+
+    __slots__ = ("code", "end", "exit", "line", "means", "name", "notice", "person", "state", "status")
+
+    def __init__(self, name: str, text: str) -> None:
+        self.name, self.state = name, model.ENDED
+        self.exit = self.end = self.person = self.notice = self.status = self.line = ""
+        if name not in model.FINAL:
+            self.notice = "`ralphloop status {name}` tells what to do."
+            self.status, self.line = "{again} goes on.", "ralphloop resume"
+        _fill(self, text)
+        self.code = int(self.code)
+
+    @property
+    def told(self) -> str:
+        """The occasion, or "" where nobody is told."""
+        return END if self.end else PERSON if self.person else ""
+
+    @property
+    def mood(self) -> str:
+        if self.code == 0:
+            return GOOD
+        return WAIT if self.person or self.name in model.SELF_RESUMING else BAD
+
+
+def _fill(row: Union[Limit, Outcome], text: str) -> None:
+    """A line each; what is no column is an error here."""
+    for line in text.split("\n")[1:]:
+        column, _, value = line.strip().partition(": ")
+        setattr(row, column, value)
+
+
+LIMITS = {name: Limit(name, *row) for name, row in model.LIMITS.items()}
+BUDGETS = tuple([row.name for row in LIMITS.values() if row.kind in (TOKENS, DOLLARS)])
+OUTCOMES = {name: Outcome(name, row) for name, row in model.OUTCOMES.items()}
+
+
+def outcome(name: Optional[str]) -> Outcome:
+    """Its row; where a loop rests without an outcome, that of one that was paused."""
+    return OUTCOMES[name or model.INTERRUPTED]
