@@ -49,9 +49,12 @@ def look(package: Path) -> House:
 
 
 def _imports(tree: ast.Module, known: dict[str, Path]) -> set[str]:
+    """By statement, or by a name in a table from which modules are loaded."""
     found = set()
     for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            found.add(node.value)
+        elif isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
             inside = [f"{node.module}.{alias.name}" for alias in node.names]

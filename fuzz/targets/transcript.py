@@ -12,7 +12,7 @@ from fuzz.targets.shapes import LINES
 from ralphloop.agents import limit
 from ralphloop.agents.claude import activity, program, usage
 from ralphloop.domain.continuing import promised
-from ralphloop.engine import api_error, claude, denial, shell
+from ralphloop.engine import api_error, claude, claude_past, shell
 
 WAYS = ("raw", "altered", "spoiled")
 NOW = 1_900_000_000.0
@@ -71,7 +71,7 @@ def _readers(path: str, lines: bytes, *, since: str) -> None:
     claude.was_scheduled(path, "/ralphloop:approve")
     for _, given in claude.tool_calls(path, "feature_list.json"):
         assert isinstance(given, dict)
-    for tool, rule in denial.denials(lines, since):
+    for tool, rule in claude_past.denials(lines, since):
         assert isinstance(tool, str)
         assert isinstance(rule, str)
     _usage(path, since)

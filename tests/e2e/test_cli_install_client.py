@@ -17,7 +17,7 @@ from e2e.cli_project import PACKAGE
 from e2e.client import ClientHome, run_print
 from e2e.conftest import ProjectFactory
 from e2e.looping import Outside, bash, feature_turns, features
-from ralphloop.engine import denial
+from ralphloop.engine import claude_past
 from ralphloop.lab.model_server import ModelRequest, ModelServer
 from ralphloop.lab.reply import Reply, text
 
@@ -101,7 +101,7 @@ def test_the_rules_let_claims_and_questions_through_however_the_path_is_spelt(co
             copy.home, copy.root, "begin", server,
             session_id=session, permission_mode="default", env={"PATH": TOOLS},
         )  # fmt: skip
-    assert denial.denials(copy.transcript(session), "") == []
-    assert denial.worked(copy.transcript(session), "") == {"Bash"}
+    assert claude_past.denials(copy.transcript(session), "") == []
+    assert claude_past.worked(copy.transcript(session), "") == {"Bash"}
     loop = Outside(copy.home, copy.root).loop
     assert (loop["outcome"], loop["detail"]) == ("needs_input", "F2")

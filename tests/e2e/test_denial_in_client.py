@@ -9,7 +9,7 @@ import pytest
 
 from e2e.client import ClientHome, run_print
 from e2e.looping import bash
-from ralphloop.engine import denial
+from ralphloop.engine import claude_past
 from ralphloop.lab.model_server import ModelServer
 from ralphloop.lab.reply import Reply, call, text
 
@@ -41,15 +41,15 @@ def test_a_denied_call_is_seen_and_the_named_rule_lifts_it(client_home, project,
     rules = ["Bash(touch made:*)", f"Bash(tee both:*), Edit(/{root}/copy)", rf"Edit(/{root}/app/\[id].txt)"]
     results = [root / "made", root / "copy", root / "app/[id].txt"]
     before = turn(client_home, root, *made(root), permission_mode=mode)
-    assert any(marker in before for marker in denial.MARKERS)
-    assert denial.denials(before, "") == list(zip(("Bash", "Bash", "Write"), rules, strict=True))
-    assert denial.worked(before, "") == set()
+    assert any(marker in before for marker in claude_past.MARKERS)
+    assert claude_past.denials(before, "") == list(zip(("Bash", "Bash", "Write"), rules, strict=True))
+    assert claude_past.worked(before, "") == set()
     assert [path for path in results if path.exists()] == []
 
     allowed = {"permissions": {"allow": [one for rule in rules for one in rule.split(", ")]}}
     after = turn(client_home, root, *made(root), permission_mode=mode, settings=allowed)
-    assert denial.denials(after, "") == []
-    assert denial.worked(after, "") == {"Bash", "Write"}
+    assert claude_past.denials(after, "") == []
+    assert claude_past.worked(after, "") == {"Bash", "Write"}
     assert [path for path in results if not path.exists()] == []
 
 
@@ -57,4 +57,4 @@ def test_a_rule_of_the_persons_own_against_a_tool_is_seen_as_one_that_no_rule_li
     root = project({"README.md": "x\n"})
     rules = {"permissions": {"deny": ["Bash(touch:*)"], "allow": ["Bash(touch made:*)"]}}
     data = turn(client_home, root, bash("touch made"), permission_mode="default", settings=rules)
-    assert denial.denials(data, "") == [("Bash", "")]
+    assert claude_past.denials(data, "") == [("Bash", "")]

@@ -190,13 +190,13 @@ def load_everything() -> None:
         import_module(f"ralphloop.cli.{name}")
     for name in ("answer", "session"):
         import_module(f"ralphloop.hook.{name}")
-    for name in ("stop", "session", "claim", "checks", "spec_folder"):
+    for name in ("stop", "session", "claim", "checks"):
         import_module(f"ralphloop.engine.{name}")
     for name in ("prove", "commit"):
         import_module(f"ralphloop.proof.{name}")
     for name in ("runner.driver", "notify.send"):
         import_module(f"ralphloop.{name}")
-    for name in ("repair", "pins"):
+    for name in ("repair", "pins", "spec_folder"):
         import_module(f"ralphloop.store.{name}")
     gc.collect()
     gc.freeze()  # forked processes share what nobody touches

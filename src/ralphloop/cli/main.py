@@ -11,8 +11,7 @@ from contextlib import suppress
 from importlib import import_module
 from typing import NoReturn, Protocol
 
-from ralphloop.cli.misuse import PROGRAM, Parser, must_stand_behind, needs_command, no_command
-from ralphloop.cli.output import complain, mute
+from ralphloop.cli.output import PROGRAM, Parser, complain, must_stand_behind, mute, needs_command, no_command
 from ralphloop.errors import BusyError, UsageError, UserError
 from ralphloop.store import files, shelf
 from ralphloop.version import VERSION

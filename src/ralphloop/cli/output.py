@@ -1,12 +1,15 @@
-"""How commands print: text that no task can smuggle an escape sequence into, and JSON for scripts."""
+"""What the command line says: lines and JSON that no text can steer, progress, and what is wrong with a call."""
 
 from __future__ import annotations
 
+import argparse
 import sys
-from collections.abc import Mapping
-from typing import Any, TextIO
+from collections.abc import Mapping, Sequence
+from typing import Any, NoReturn, TextIO
 
+from ralphloop import spelling
 from ralphloop.domain.plain import plain
+from ralphloop.errors import UsageError
 from ralphloop.loops.result import Quoted, Result
 
 
@@ -88,3 +91,180 @@ def _clean(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {_clean(key): _clean(item) for key, item in value.items()}
     return [_clean(item) for item in value] if isinstance(value, (list, tuple)) else value
+
+
+PROGRAM = "ralphloop"
+# What people call what has another name here.
+COMMANDS_CALLED = {
+    "begin": "start",
+    "continue": "resume",
+    "create": "new",
+    "end": "cancel",
+    "init": "new",
+    "kill": "cancel",
+    "list": "status",
+    "ls": "status",
+    "settings": "config",
+    "setup": "install",
+    "stop": "pause",
+}
+OPTIONS_CALLED = {
+    "--json": "--format json",
+    "-y": "--yes",
+    "--force": "--yes",
+    "--name": "--loop",
+    "-v": "--version",
+    "-V": "--version",
+}
+# How an option's value looks, where its place in the help is only a letter.
+SAMPLES = {"N": "20", "USD": "5"}
+_LONGEST = 40  # of a word that is repeated
+
+
+class Parser(argparse.ArgumentParser):
+    """Raises what argparse would print with its usage, in words that are the same in every Python."""
+
+    def __init__(self, **said: Any) -> None:
+        said = {"formatter_class": argparse.RawDescriptionHelpFormatter, "allow_abbrev": False, **said}
+        super().__init__(**said, exit_on_error=False)
+
+    def parse_known_args(  # type: ignore[override]
+        self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
+    ) -> tuple[argparse.Namespace, list[str]]:
+        words = list(sys.argv[1:] if args is None else args)
+        self._must_have_options(words)
+        try:
+            found, more = super().parse_known_args(words, namespace)
+        except argparse.ArgumentError as error:
+            self._refuse(error)
+        if more:
+            self._too_much(more[0])
+        return found, more
+
+    def knows(self, option: str) -> bool:
+        return option in self._option_string_actions
+
+    def error(self, message: str) -> NoReturn:
+        lacking = message.partition("required: ")[2]  # so argparse says it, from 3.10 to 3.14
+        if lacking:
+            self._lacks(lacking.split(", "))
+        raise UsageError(f"`{self.prog}`: {message}; {self._help('shows what it takes')}.")
+
+    def _must_have_options(self, words: Sequence[str]) -> None:
+        """Before argparse looks for what is required: a misspelt option is the likelier mistake."""
+        for word in words:
+            if word == "--" or (self._subparsers is not None and not word.startswith("-")):
+                return  # what follows is text, or belongs to another parser
+            option = word.partition("=")[0] if word.startswith("--") else word[:2]
+            is_number = word[1:2].isdigit() or word[1:2] == "."
+            if len(word) > 1 and word[0] == "-" and not (is_number or " " in word or self.knows(option)):
+                self._no_option(option)
+
+    def _no_option(self, option: str) -> NoReturn:
+        shown = [name for name, one in self._option_string_actions.items() if one.help != argparse.SUPPRESS]
+        called = OPTIONS_CALLED.get(option, "")
+        near = [called] if self.knows(called.partition(" ")[0]) else spelling.near(option, shown)
+        told = f"`{self.prog}` has no option `{_short(option)}`"
+        if near:
+            raise UsageError(f"{told}; did you mean `{near[0]}`? {self._help('shows them all')}.")
+        raise UsageError(f"{told}; {self._help('shows those that it has')}.")
+
+    def _refuse(self, error: argparse.ArgumentError) -> NoReturn:
+        if error.argument_name is None:
+            self.error(error.message)
+        name, told = error.argument_name.split("/")[-1], error.message
+        option = self._option_string_actions.get(name)
+        is_value = isinstance(error.__context__, (argparse.ArgumentTypeError, ValueError, TypeError))
+        if option is not None and option.nargs == 0:
+            raise UsageError(f"`{name}` of `{self.prog}` takes no value; type `{name}` alone.")
+        if option is not None and told.startswith("expected"):
+            such = f"such as `{name} {_sample(option)}`"
+            raise UsageError(f"`{name}` of `{self.prog}` needs a value behind it, {such}.")
+        cure = self._help("shows what it takes")
+        if option is not None and is_value:
+            cure = f"type for example `{name} {_sample(option)}`"
+        raise UsageError(f"{name}: {told}; {cure}.")
+
+    def _lacks(self, names: Sequence[str]) -> NoReturn:
+        """With what each of them is, and the first example of the help."""
+        actions = [action for action in self._actions if action.metavar in names]
+        choices = [str(choice) for action in actions for choice in action.choices or ()]
+        told = f"`{self.prog}` needs {' and '.join(names)} behind it"
+        if choices:
+            raise UsageError(f"{told}, one of {', '.join(choices)}; {self._help('says what each does')}.")
+        meanings = "; ".join(f"{action.metavar} is {action.help}" for action in actions)
+        raise UsageError(f"{told} ({meanings}); type for example {self._example()}.")
+
+    def _too_much(self, word: str) -> NoReturn:
+        if word.startswith("-") and " " not in word:
+            self._no_option(word)
+        raise UsageError(
+            f"`{self.prog}` cannot use the word `{_short(word)}`: it is one too many. Put a text that has "
+            f"spaces into quotes; {self._help('shows what it takes')}."
+        )
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """Private to argparse, and the one place that knows the value; where it is not called, argparse's own
+        words are told."""
+        if action.choices is None or value in action.choices:
+            return
+        names = [str(choice) for choice in action.choices]
+        near = spelling.near(value, names)
+        if action.option_strings:
+            option, said = action.option_strings[-1], _short(str(value))
+            told = f"{option}: {said!r} is none of {', '.join(names)}"
+            if near:
+                raise UsageError(f"{told}; did you mean `{option} {near[0]}`?")
+            raise UsageError(f"{told}; type for example `{option} {names[0]}`.")
+        raise UsageError(_not_there(self.prog, str(action.metavar).lower(), said=str(value), near=near))
+
+    def _example(self) -> str:
+        lines = (line.strip() for line in (self.epilog or "").splitlines())
+        found = next((line for line in lines if line.startswith(self.prog + " ")), f"{self.prog} --help")
+        return f"`{found}`"
+
+    def _help(self, shows: str) -> str:
+        return f"`{self.prog} --help` {shows}"
+
+
+def no_command(said: str, known: Mapping[str, object]) -> UsageError:
+    """Of a first word that is not known."""
+    called = COMMANDS_CALLED.get(said.lower())
+    near = [called] if called else spelling.near(said, known)
+    return UsageError(_not_there(PROGRAM, "command", said=said, near=near))
+
+
+def must_stand_behind(command: str, argv: Sequence[str], parser: Parser) -> None:
+    """An option of a command that stands in front of it, or of the usual one, which was not named."""
+    at = argv.index(command) if command in argv else len(argv)
+    option = next((word.partition("=")[0] for word in argv[:at] if parser.knows(word.partition("=")[0])), "")
+    if option:
+        import shlex  # only after a mistake
+
+        right = shlex.join(map(_short, (PROGRAM, command, *argv[:at], *argv[at + 1 :])))
+        told = f"the option `{option}` belongs to a command and stands behind it"
+        raise UsageError(f"{told}; type `{right}`.")
+
+
+def needs_command(said: str) -> UsageError:
+    """Of a word in front of every command that is no option either."""
+    return UsageError(
+        f"`{PROGRAM}` needs a command in front of `{_short(said)}`; `{PROGRAM} --help` lists them all."
+    )
+
+
+def _not_there(prog: str, kind: str, *, said: str, near: Sequence[str]) -> str:
+    has = "there is" if prog == PROGRAM else f"`{prog}` has"
+    told = f"{has} no {kind} `{_short(said)}`"
+    if near:
+        return f"{told}; did you mean `{prog} {near[0]}`? `{prog} --help` lists them all."
+    return f"{told}; `{prog} --help` lists them all."
+
+
+def _sample(option: argparse.Action) -> str:
+    shown = option.metavar if isinstance(option.metavar, str) else "VALUE"
+    return str(next(iter(option.choices))) if option.choices else SAMPLES.get(shown, shown)
+
+
+def _short(word: str) -> str:
+    return word if len(word) <= _LONGEST else word[: _LONGEST - 1] + "…"

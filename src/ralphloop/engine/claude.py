@@ -86,10 +86,10 @@ def read_turn(
             break
     turn.queued = QUEUE in data and _is_queued(data)
     if after_denials or FAILED_TOOL[0] in data or FAILED_TOOL[1] in data:
-        from ralphloop.engine import denial
+        from ralphloop.engine import claude_past
 
-        turn.denied = tuple(denial.denials(data, since))
-        turn.worked = frozenset(denial.worked(data, since) if after_denials or turn.denied else ())
+        turn.denied = tuple(claude_past.denials(data, since))
+        turn.worked = frozenset(claude_past.worked(data, since) if after_denials or turn.denied else ())
     return turn
 
 

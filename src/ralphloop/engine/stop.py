@@ -369,7 +369,7 @@ def _show(now: Stop, decision: Decision, work: Worklist) -> None:
     record, state = now.loop.record, decision.loop
     tasks.show(record, state, work, status=decision.status)
     if traits(record.layout).delegates:
-        from ralphloop.engine import spec_folder
+        from ralphloop.store import spec_folder
 
         spec_folder.tidy(record, now=time.time())
         if state.outcome == COMPLETE and work.epic:

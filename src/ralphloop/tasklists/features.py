@@ -132,9 +132,9 @@ def record(texts: Texts, tally: Tally) -> dict[str, str]:
 
 
 def restore(texts: Texts, pinned: Texts) -> Restored:
-    from ralphloop.tasklists import feature_pins
+    from ralphloop.tasklists import feature_list
 
-    return feature_pins.restore(texts, pinned)
+    return feature_list.restore(texts, pinned)
 
 
 def hold_additions(

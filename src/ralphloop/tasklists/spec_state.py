@@ -204,9 +204,9 @@ def write_fields(text: str, fields: dict[str, int], *, at: int = 0) -> str:
 
 
 def restore(texts: Texts, pinned: Texts) -> Restored:
-    from ralphloop.tasklists import box_pins
+    from ralphloop.tasklists import boxes
 
-    return box_pins.restore(texts, pinned)
+    return boxes.restore(texts, pinned)
 
 
 def hold_additions(

@@ -8,7 +8,7 @@ import shlex
 import pytest
 
 from ralphloop.cli import main
-from ralphloop.cli.misuse import Parser
+from ralphloop.cli.output import Parser
 from ralphloop.errors import UsageError
 
 

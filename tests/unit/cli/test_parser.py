@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from ralphloop.cli import main
-from ralphloop.cli.misuse import Parser
+from ralphloop.cli.output import Parser
 from ralphloop.errors import BusyError
 from unit.domain.cases import each
 

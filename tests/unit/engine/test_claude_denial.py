@@ -9,7 +9,7 @@ import json
 
 import pytest
 
-from ralphloop.engine import denial
+from ralphloop.engine import claude_past
 from unit.domain.cases import each
 
 THEN, SINCE, NOW = "2026-11-16T00:10:00.000Z", "2026-11-16T00:15:00.000Z", "2026-11-16T00:16:16.734Z"
@@ -122,9 +122,9 @@ WRITE = call("Write", file_path=f"{CWD}/a.txt", content="x")
     ],
 )
 def test_a_denied_call_is_seen_with_the_rule_that_allows_it(data, found):
-    assert any(marker in data for marker in denial.MARKERS)
-    assert denial.denials(data, SINCE) == [found]
-    assert denial.worked(data, SINCE) == set()
+    assert any(marker in data for marker in claude_past.MARKERS)
+    assert claude_past.denials(data, SINCE) == [found]
+    assert claude_past.worked(data, SINCE) == set()
 
 
 @each(
@@ -165,7 +165,7 @@ def test_a_denied_call_is_seen_with_the_rule_that_allows_it(data, found):
     ],
 )
 def test_the_rule_for_a_command_names_each_of_its_parts(command, rule):
-    assert denial.denials(bash(command), "") == [("Bash", rule)]
+    assert claude_past.denials(bash(command), "") == [("Bash", rule)]
 
 
 @pytest.mark.parametrize(
@@ -189,7 +189,7 @@ def test_the_rule_for_a_command_names_each_of_its_parts(command, rule):
     ],
 )
 def test_the_rule_for_a_command_follows_what_the_client_asks_for(command, said, rule):
-    assert denial.denials(bash(command, said), "") == [("Bash", rule)]
+    assert claude_past.denials(bash(command, said), "") == [("Bash", rule)]
 
 
 @pytest.mark.parametrize(
@@ -204,12 +204,12 @@ def test_the_rule_for_a_command_follows_what_the_client_asks_for(command, said, 
 )
 def test_there_is_no_rule_where_none_would_help(code, rule):
     data = WRITE + denied("denied", decision={"decision": "reject", "reasonCode": code})
-    assert denial.denials(data, "") == [("Write", rule)]
+    assert claude_past.denials(data, "") == [("Write", rule)]
 
 
 def test_a_command_that_only_looks_unsafe_can_be_allowed_as_a_whole():
     data = bash("npm test & ls", "…", decision={"decision": "reject", "reasonCode": "safetyCheck"})
-    assert denial.denials(data, "") == [("Bash", "Bash")]
+    assert claude_past.denials(data, "") == [("Bash", "Bash")]
 
 
 def test_a_file_that_a_rule_denies_has_no_kind_and_is_a_denial_all_the_same():
@@ -217,8 +217,8 @@ def test_a_file_that_a_rule_denies_has_no_kind_and_is_a_denial_all_the_same():
         "<tool_use_error>File is in a directory that is denied by your permission settings.</tool_use_error>",
         permissionDecision={"decision": "reject", "source": "config", "reasonCode": "rule:flagSettings"},
     )
-    assert any(marker in data for marker in denial.MARKERS)
-    assert denial.denials(data, "") == [("Write", "")]
+    assert any(marker in data for marker in claude_past.MARKERS)
+    assert claude_past.denials(data, "") == [("Write", "")]
 
 
 @pytest.mark.parametrize(
@@ -241,8 +241,8 @@ def test_a_file_that_a_rule_denies_has_no_kind_and_is_a_denial_all_the_same():
     ],
 )
 def test_an_older_client_says_it_in_words_only(data, rule):
-    assert any(marker in data for marker in denial.MARKERS)
-    assert [found for _, found in denial.denials(data, "")] == [rule]
+    assert any(marker in data for marker in claude_past.MARKERS)
+    assert [found for _, found in claude_past.denials(data, "")] == [rule]
 
 
 ACCEPT = {"decision": "accept", "source": "config", "reasonType": "mode"}
@@ -273,7 +273,7 @@ ACCEPT = {"decision": "accept", "source": "config", "reasonType": "mode"}
     ],
 )
 def test_what_is_no_denial_is_passed_over(data):
-    assert denial.denials(data, SINCE) == []
+    assert claude_past.denials(data, SINCE) == []
 
 
 @pytest.mark.parametrize(
@@ -286,8 +286,8 @@ def test_what_is_no_denial_is_passed_over(data):
     ],
 )  # fmt: skip
 def test_lines_of_another_shape_are_passed_over(data):
-    assert denial.denials(data, "") == []
-    assert denial.worked(data, "") == set()
+    assert claude_past.denials(data, "") == []
+    assert claude_past.worked(data, "") == set()
 
 
 @pytest.mark.parametrize(
@@ -314,7 +314,7 @@ def test_lines_of_another_shape_are_passed_over(data):
     ],
 )
 def test_without_a_usable_input_the_tool_itself_is_the_rule(data, rule):
-    assert [found for _, found in denial.denials(data, "")] == [rule]
+    assert [found for _, found in claude_past.denials(data, "")] == [rule]
 
 
 def test_calls_made_together_are_told_apart():
@@ -322,8 +322,11 @@ def test_calls_made_together_are_told_apart():
     data += call("WebFetch", url="https://a.b/c", ident="t3")
     data += denied(ident="t3", decision=UNKNOWN) + denied(ident="t1")
     data += result("a.txt", ident="t2", error=False, permissionDecision=ACCEPT)
-    assert denial.denials(data, "") == [("WebFetch", "WebFetch(domain:a.b)"), ("Bash", "Bash(npm test:*)")]
-    assert denial.worked(data, "") == {"Bash"}
+    assert claude_past.denials(data, "") == [
+        ("WebFetch", "WebFetch(domain:a.b)"),
+        ("Bash", "Bash(npm test:*)"),
+    ]
+    assert claude_past.worked(data, "") == {"Bash"}
 
 
 @pytest.mark.parametrize(
@@ -336,10 +339,10 @@ def test_calls_made_together_are_told_apart():
     ],
 )
 def test_a_tool_worked_if_a_result_of_its_was_no_error(data, tools):
-    assert denial.worked(data, SINCE) == tools
+    assert claude_past.worked(data, SINCE) == tools
 
 
 def test_a_denial_of_whole_seconds_counts_in_the_second_of_the_start():
     data = call("Bash", command="make") + denied(at="2026-11-16T00:15:00.000Z")
-    assert denial.denials(data, "2026-11-16T00:15:00.700Z") == [("Bash", "Bash(make:*)")]
-    assert denial.denials(data, "2026-11-16T00:15:01.000Z") == []
+    assert claude_past.denials(data, "2026-11-16T00:15:00.700Z") == [("Bash", "Bash(make:*)")]
+    assert claude_past.denials(data, "2026-11-16T00:15:01.000Z") == []
