@@ -19,7 +19,7 @@ from ralphloop.config import KEYS, TARGETS, keys
 from ralphloop.config.keys import OCCASIONS, Key
 from ralphloop.domain.model import COMPLETE
 from ralphloop.domain.table import LIMITS, OUTCOMES, Limit
-from ralphloop.loops import exit_code
+from ralphloop.loops.result import UNCOMMITTED, UNDER_WAY, exit_codes
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 # what stands between two marks, each on a line of its own
@@ -84,16 +84,16 @@ def outcomes() -> str:
         (f"[`{row.name}`](#{row.name})", row.state, row.means, f"{row.code}{_or_more(row.name)}")
         for row in OUTCOMES.values()
     ]
-    under_way = ("none yet", "armed, running, waiting", "the loop is under way", exit_code.UNDER_WAY)
+    under_way = ("none yet", "armed, running, waiting", "the loop is under way", UNDER_WAY)
     return table(("outcome", "state", "what it means", "code"), [*rows, under_way])
 
 
 def _or_more(name: str) -> str:
-    return f", or {exit_code.UNCOMMITTED} if it is not all committed" if name == COMPLETE else ""
+    return f", or {UNCOMMITTED} if it is not all committed" if name == COMPLETE else ""
 
 
 def codes() -> str:
-    return table(("code", "outcome"), sorted(exit_code.meanings().items()))
+    return table(("code", "outcome"), sorted(exit_codes().items()))
 
 
 def occasions() -> str:

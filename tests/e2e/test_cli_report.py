@@ -14,7 +14,7 @@ import pytest
 from e2e.cli_project import SESSION, Project, unfolded
 from hook.lines import cap_line, text_line
 from ralphloop.domain.model import OUTCOMES, STATES
-from ralphloop.loops import exit_code
+from ralphloop.loops.result import exit_code, exit_codes
 
 KEYS = {
     "exit_code": int, "loop": dict, "state": str, "outcome": (str, type(None)), "detail": str, "made_at": str,
@@ -158,12 +158,12 @@ def test_every_outcome_has_a_code_and_a_test() -> None:
 
 @pytest.mark.parametrize("state", [state for state in STATES if state not in ("paused", "ended")])
 def test_a_loop_under_way_has_a_code_of_its_own(state: str) -> None:
-    assert exit_code.of(state, None) == 18
+    assert exit_code(state, None) == 18
 
 
 @pytest.mark.parametrize("state", ["paused", "ended"])
 def test_a_rest_without_an_outcome_is_a_pause(state: str) -> None:
-    assert exit_code.of(state, None) == 17
+    assert exit_code(state, None) == 17
 
 
 def test_armed_and_running_loops_are_under_way(project: Project) -> None:
@@ -177,7 +177,7 @@ def test_armed_and_running_loops_are_under_way(project: Project) -> None:
 
 def test_help_has_the_table_of_codes(project: Project) -> None:
     told = project.fine("report", "--help")
-    for code in exit_code.meanings():
+    for code in exit_codes():
         assert re.search(rf"^ +{code}  \w", told, re.M)
 
 

@@ -92,8 +92,9 @@ def test_no_module_takes_the_place_of_a_public_name():
 
 def test_type_checkers_know_the_same_names():
     text = (REPOSITORY / "src/ralphloop/loops/__init__.py").read_text()
-    typed = re.findall(r"^    from ralphloop\.loops\.(\w+) import (\w+) as \2$", text, re.M)
-    assert {name: module for module, name in typed} == loops._HOMES
+    typed = re.findall(r"^    from ralphloop\.loops\.(\w+) import ([\w, ]+)$", text, re.M)
+    assert {name: module for module, names in typed for name in names.split(", ")} == loops._HOMES
+    assert loops.__all__ == sorted(loops._HOMES)
 
 
 def test_what_cannot_hold_is_refused_by_the_library_too(tmp_path):

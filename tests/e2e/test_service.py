@@ -18,7 +18,7 @@ import pytest
 from e2e.cli_project import Project, unfolded
 from e2e.notifying import RECORD, at_work, notices, settle
 from fakes.patience import eventually
-from ralphloop.loops import unit
+from ralphloop.loops.init_system import read_unit
 from ralphloop.loops.upkeep import Upkeep
 
 PLAYER = Path(__file__).resolve().parents[1] / "faults" / "player.py"
@@ -95,7 +95,7 @@ class Machine:
 
     def come_back(self, *words: str) -> str:
         """What the service says that the unit starts, with nothing but what the unit gives it."""
-        found = unit.read(self.path.read_text())
+        found = read_unit(self.path.read_text())
         assert found is not None
         done = subprocess.run(
             [*found.words, *(words or ["--once"])], env=dict(found.env), cwd="/", stdin=subprocess.DEVNULL,
@@ -232,7 +232,7 @@ def test_it_is_written_down_started_and_taken_away(machine: Machine) -> None:
     asked = [call.removeprefix("--user ") for call in machine.calls()]
     assert asked == ["show-environment", "daemon-reload", "enable ralphloop.service",
                      "restart ralphloop.service"]  # fmt: skip
-    found = unit.read(machine.path.read_text())
+    found = read_unit(machine.path.read_text())
     assert found is not None
     assert found.words[0] == sys.executable
     assert dict(found.env)["PATH"].split(":")[0] == str(machine.project.bin)

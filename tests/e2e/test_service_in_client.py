@@ -11,7 +11,7 @@ from e2e.looping import bash, feature_turns
 from e2e.running import list_of, running
 from fakes.patience import eventually
 from ralphloop.lab.reply import text
-from ralphloop.loops import unit
+from ralphloop.loops.init_system import read_unit
 
 pytestmark = [pytest.mark.client, pytest.mark.timeout(180)]
 
@@ -31,7 +31,7 @@ def test_after_a_restart_the_loop_goes_on_and_each_task_is_done_once(client_home
         (file,) = client_home.path.rglob("supervisor.json")
         file.write_text(json.dumps({**json.loads(file.read_text()), "boot": "an earlier start"}))
         printed = stage.command("service", "install", "--print")
-        found = unit.read(printed.stdout)
+        found = read_unit(printed.stdout)
         assert found is not None, printed
         env = {name: value for name, value in stage.env().items() if name.startswith(OWN)}
         done = subprocess.run(

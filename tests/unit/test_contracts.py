@@ -17,8 +17,8 @@ PLANTED = {
     "No module leads back to itself": ("store/files.py", "import ralphloop.store.arming"),
     "A command about a loop asks loops": ("cli/pause.py", "import ralphloop.store.loop"),
     "The laboratory is apart": ("entry.py", "import ralphloop.lab.forked"),
-    "Loops need no terminal": ("loops/halt.py", "import argparse"),
-    "Only the hook knows the client's JSON": ("loops/halt.py", "import ralphloop.hook.wire"),
+    "Loops need no terminal": ("loops/task.py", "import argparse"),
+    "Only the hook knows the client's JSON": ("loops/task.py", "import ralphloop.hook.wire"),
     "A client is asked through the registry": ("views/figure.py", "import ralphloop.agents.claude.usage"),
     "The hot path imports nothing heavy": ("engine/stop.py", "import re"),
 }

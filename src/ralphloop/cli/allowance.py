@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from ralphloop.config import PERMISSION_MODES, keys
-from ralphloop.loops.allowance import SETTABLE
+from ralphloop.loops.bounds import SETTABLE
 
 T = TypeVar("T")
 

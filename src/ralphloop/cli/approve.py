@@ -8,7 +8,7 @@ from ralphloop import loops
 from ralphloop.cli.dialog import ask, can_ask
 from ralphloop.cli.output import say, show, tell
 from ralphloop.loops.consent import TERMINAL, YES, Change
-from ralphloop.loops.person import require_person
+from ralphloop.loops.place import require_person
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -14,9 +14,8 @@ from ralphloop.agents.registry import client
 from ralphloop.cli import scope
 from ralphloop.cli.output import say_json, tell
 from ralphloop.engine.words import command, shown
-from ralphloop.loops import cap, interpreter
 from ralphloop.loops.place import Place, here
-from ralphloop.loops.setup import PACKAGE
+from ralphloop.loops.setup import CAP_RAISED, CAP_REPAIR, PACKAGE, cap_in, cap_told, is_low, record_python
 from ralphloop.store import files
 from ralphloop.store.installs import BACKED_UP, BEGAN, FOLDER, GUARD, WHOLE, SettingsFile
 
@@ -44,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
     place = here()
     with scope.opened(place, args.scope) as file:
         said = scope.settled(file, partial(_install, place, file, statusline=args.statusline))
-        interpreter.record(place)
+        record_python(place)
     is_shared = said.changed and args.scope == scope.PROJECT
     warnings = list(_warnings(said.done, value=said.cap, is_shared=is_shared))
     if args.json:
@@ -100,7 +99,7 @@ def _cap_below(place: Place, path: str) -> str:
     registration = client().registration
     paths = registration.settings_paths(place.env, [place.project])
     below = takewhile(lambda scoped: scoped[1] != path, paths)
-    return cap.set_in(place.env, registration.load(below, files.read_text))
+    return cap_in(place.env, registration.load(below, files.read_text))
 
 
 def _write(file: SettingsFile, done: Installed, *, before: str | None) -> str:
@@ -131,14 +130,14 @@ def _told(said: Said, path: str) -> Iterator[str]:
     if done.rules != SAME:
         yield f"The agent may run without asking you: {', '.join(said.wanted.rules)}"
     if done.cap == ADDED:
-        yield f"{cap.RAISED}: {cap.told(CAP)}."
+        yield f"{CAP_RAISED}: {cap_told(CAP)}."
     if done.statusline not in (SAME, THEIRS):
         yield "The status line shows the loop."
 
 
 def _warnings(done: Installed, *, value: str, is_shared: bool) -> Iterator[str]:
-    if done.cap == THEIRS and cap.is_low(value):
-        yield f"{cap.told(value)}. That is your own setting, which stays: {cap.REPAIR}."
+    if done.cap == THEIRS and is_low(value):
+        yield f"{cap_told(value)}. That is your own setting, which stays: {CAP_REPAIR}."
     if done.statusline == THEIRS:
         yield "`statusLine` is yours and stays; pipe its stdin to `ralphloop statusline` to show the loop."
     if is_shared:

@@ -148,9 +148,9 @@ def _guarded(work: Callable[[], int]) -> int:
 
 def _typed_argv(words: list[str]) -> list[str]:
     from ralphloop.agents.presence import AGENT_TOOLS
-    from ralphloop.loops import typed
+    from ralphloop.loops import slash_arguments
 
-    said = typed.taken(words, os.environ)
+    said = slash_arguments.taken(words, os.environ)
     if said.by_person:  # whatever the client says of the shell that runs this
         for name in AGENT_TOOLS:
             os.environ.pop(name, None)
@@ -159,7 +159,7 @@ def _typed_argv(words: list[str]) -> list[str]:
     action = "".join(words[1:2])
     options = getattr(module, "TYPED", {}).get(action)
     ways = {way: action in getattr(module, way.upper(), ()) for way in ("loose", "named")}
-    return [*words, *typed.argv(said.text, options, **ways)]
+    return [*words, *slash_arguments.argv(said.text, options, **ways)]
 
 
 def run(argv: list[str]) -> int:

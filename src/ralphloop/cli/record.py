@@ -8,7 +8,7 @@ from pathlib import Path
 from ralphloop import loops
 from ralphloop.cli.output import show
 from ralphloop.errors import UserError
-from ralphloop.loops.person import require_person
+from ralphloop.loops.place import require_person
 
 ACTIONS = ("on", "off", "list", "show", "case", "clear")
 

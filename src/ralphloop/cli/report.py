@@ -6,8 +6,8 @@ import argparse
 
 from ralphloop import loops
 from ralphloop.cli.output import show
-from ralphloop.loops import exit_code
-from ralphloop.loops.chronicle import SHAPES
+from ralphloop.loops.result import exit_code_table
+from ralphloop.loops.standing import SHAPES
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -20,7 +20,7 @@ examples:
   ralphloop report shop --format html --output report.html
   ralphloop report shop --format json
 
-{exit_code.TABLE}"""
+{exit_code_table()}"""
 
 
 def run(args: argparse.Namespace) -> int:

@@ -12,8 +12,9 @@ from ralphloop import config, loops
 from ralphloop.cli import allowance
 from ralphloop.cli.dialog import consented
 from ralphloop.cli.output import complain, show, tell
-from ralphloop.loops import drive, exit_code
-from ralphloop.loops.crew import LOG
+from ralphloop.loops import drive
+from ralphloop.loops.result import exit_code_table
+from ralphloop.loops.supervised import LOG
 from ralphloop.views.live.show import LEFT, NO_RICH, why_plain
 from ralphloop.views.live.show import show as show_live
 
@@ -60,7 +61,7 @@ examples:
 A loop that rests, or whose supervisor was killed, goes on where it was. Ctrl-C
 pauses it, twice kills the session; q leaves the view and lets it run.
 
-{exit_code.TABLE}"""
+{exit_code_table()}"""
 
 
 def run(args: argparse.Namespace) -> int:

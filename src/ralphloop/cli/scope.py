@@ -10,8 +10,7 @@ from typing import TypeVar
 from ralphloop.agents.registration import Ours
 from ralphloop.agents.registry import NAMES, USUAL, client
 from ralphloop.errors import BusyError, SettingsChangedError, UserError
-from ralphloop.loops.person import require_person
-from ralphloop.loops.place import Place
+from ralphloop.loops.place import Place, require_person
 from ralphloop.store import installs
 from ralphloop.store.installs import SettingsFile
 

@@ -8,9 +8,9 @@ from ralphloop import loops
 from ralphloop.cli import spec
 from ralphloop.cli.output import show
 from ralphloop.cli.spec import ADDS, Action, text
+from ralphloop.loops.slash_arguments import Options
 from ralphloop.loops.spec import course, creation
 from ralphloop.loops.spec.catalogue import SPECKIT_KIND as KIND
-from ralphloop.loops.typed import Options
 
 # what is free text when it is typed in the client
 TYPED: dict[str, Options] = {action: {} for action in (*KIND.steps, "start", "constitution")}

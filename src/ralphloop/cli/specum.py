@@ -8,10 +8,10 @@ from ralphloop import loops
 from ralphloop.cli import spec
 from ralphloop.cli.output import show
 from ralphloop.cli.spec import ADDS, Action, option, text
+from ralphloop.loops.slash_arguments import Options
 from ralphloop.loops.spec import creation, triage
 from ralphloop.loops.spec.catalogue import GRANULARITIES
 from ralphloop.loops.spec.catalogue import SPECUM_KIND as KIND
-from ralphloop.loops.typed import Options
 
 _NEW_FLAGS = {"--quick": 0, "--commit-spec": 0, "--no-commit-spec": 0, "--specs-dir": 1, "--tasks-size": 1}
 # what is free text when it is typed in the client, with the options around it

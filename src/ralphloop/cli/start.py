@@ -14,9 +14,10 @@ from ralphloop.cli.dialog import consented
 from ralphloop.cli.output import say, show
 from ralphloop.config import CONTINUATIONS
 from ralphloop.errors import UserError
-from ralphloop.loops import launch
+from ralphloop.loops import setup
 from ralphloop.loops.consent import Approval
-from ralphloop.loops.outset import Wish, is_session, look_over
+from ralphloop.loops.outset import Wish, look_over
+from ralphloop.loops.place import is_session
 
 EPILOG = """\
 examples:
@@ -87,16 +88,16 @@ def run(args: argparse.Namespace) -> int:
     begun = consented(args, begin)
     code = show(begun, as_json=args.json)
     if not args.json:
-        say(*launch.opening(place, begun.data["id"]))
+        say(*setup.opening(place, begun.data["id"]))
     if args.launch:
         _become_client(place, begun, permission_mode=args.permission_mode or "")
     return code
 
 
 def _become_client(place: loops.Place, begun: loops.Result, *, permission_mode: str) -> NoReturn:
-    words = launch.words(place, begun.data["id"], permission_mode=permission_mode)
+    words = setup.command_line(place, begun.data["id"], permission_mode=permission_mode)
     sys.stdout.flush()
     try:
         os.execvpe(words[0], words, dict(place.env))
     except OSError as error:
-        raise launch.failed(place, begun.data["id"], error) from None
+        raise setup.did_not_start(place, begun.data["id"], error) from None

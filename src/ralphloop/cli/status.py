@@ -7,7 +7,7 @@ import time
 
 from ralphloop import loops
 from ralphloop.cli.output import say_json, screen, tell
-from ralphloop.loops import elsewhere
+from ralphloop.loops.place import nothing_here
 from ralphloop.views import terminal
 
 ENDED_SHOWN = 5
@@ -58,4 +58,4 @@ def _nothing(place: loops.Place) -> str:
     if finished:
         look = f"`ralphloop plan --show {finished[0]}` shows it"
         return f"No loop here. Every task of {', '.join(finished)} is done; {look}."
-    return f"No loop and no task list here; {elsewhere.begin(place.env, place.roots)}."
+    return f"No loop and no task list here; {nothing_here(place)}."

@@ -15,8 +15,7 @@ from ralphloop.hook.belongings import HOME, ROOT
 from ralphloop.hook.recording import NAMES
 from ralphloop.lab.conformance.case import Case, parse
 from ralphloop.lab.conformance.scene import BYTES, in_texts
-from ralphloop.loops.person import require_person
-from ralphloop.loops.place import Place
+from ralphloop.loops.place import Place, require_person
 from ralphloop.loops.result import Result
 from ralphloop.loops.stop_record import WHAT, Said, load_record
 from ralphloop.proof.mask import MASKED

@@ -10,98 +10,49 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ralphloop.loops.bounds import limit as limit
-    from ralphloop.loops.chronicle import report as report
-    from ralphloop.loops.consent import Approval as Approval
-    from ralphloop.loops.consent import approve as approve
-    from ralphloop.loops.consent import waiting_change as waiting_change
-    from ralphloop.loops.drive import run as run
-    from ralphloop.loops.exhibit import evidence as evidence
-    from ralphloop.loops.explanation import explain as explain
-    from ralphloop.loops.glance import Overview as Overview
-    from ralphloop.loops.glance import events as events
-    from ralphloop.loops.glance import journal as journal
-    from ralphloop.loops.glance import overview as overview
-    from ralphloop.loops.glance import state as state
-    from ralphloop.loops.halt import cancel as cancel
-    from ralphloop.loops.halt import pause as pause
-    from ralphloop.loops.notice import notify as notify
-    from ralphloop.loops.notice import notify_of as notify_of
-    from ralphloop.loops.notice import try_notify as try_notify
-    from ralphloop.loops.outset import Wish as Wish
-    from ralphloop.loops.outset import start as start
-    from ralphloop.loops.place import Place as Place
-    from ralphloop.loops.place import here as here
-    from ralphloop.loops.place import pick as pick
-    from ralphloop.loops.question import answer as answer
-    from ralphloop.loops.question import ask as ask
-    from ralphloop.loops.removal import Removal as Removal
-    from ralphloop.loops.removal import clean as clean
-    from ralphloop.loops.removal import to_remove as to_remove
-    from ralphloop.loops.result import Result as Result
-    from ralphloop.loops.result import quiet as quiet
-    from ralphloop.loops.resumption import resume as resume
-    from ralphloop.loops.run_terms import RunWish as RunWish
-    from ralphloop.loops.stop_record import clear_records as clear_records
-    from ralphloop.loops.stop_record import record as record
-    from ralphloop.loops.stop_record import records as records
-    from ralphloop.loops.stop_record import show_record as show_record
-    from ralphloop.loops.task_claim import done as done
-    from ralphloop.loops.task_claim import verify as verify
-    from ralphloop.loops.task_list import new as new
-    from ralphloop.loops.task_list import plan as plan
-    from ralphloop.loops.task_list import show_plan as show_plan
-    from ralphloop.loops.word import accept as accept
-    from ralphloop.loops.word import skip as skip
+    from ralphloop.loops.bounds import limit
+    from ralphloop.loops.consent import Approval, approve, waiting_change
+    from ralphloop.loops.drive import run
+    from ralphloop.loops.explanation import explain
+    from ralphloop.loops.notice import notify, notify_of, try_notify
+    from ralphloop.loops.outset import Wish, start
+    from ralphloop.loops.pausing import cancel, pause, resume
+    from ralphloop.loops.place import Place, here, pick
+    from ralphloop.loops.removal import Removal, clean, to_remove
+    from ralphloop.loops.result import Result, quiet
+    from ralphloop.loops.run_terms import RunWish
+    from ralphloop.loops.standing import Overview, events, evidence, journal, overview, report, state
+    from ralphloop.loops.stop_record import clear_records, record, records, show_record
+    from ralphloop.loops.task import accept, answer, ask, done, skip, verify
+    from ralphloop.loops.task_list import new, plan, show_plan
 
-# name -> its module; none is called like a name, or loading it would take the name's place
-_HOMES = {
-    "Place": "place",
-    "here": "place",
-    "pick": "place",
-    "Overview": "glance",
-    "overview": "glance",
-    "state": "glance",
-    "journal": "glance",
-    "events": "glance",
-    "evidence": "exhibit",
-    "report": "chronicle",
-    "notify": "notice",
-    "notify_of": "notice",
-    "try_notify": "notice",
-    "Result": "result",
-    "quiet": "result",
-    "pause": "halt",
-    "cancel": "halt",
-    "ask": "question",
-    "answer": "question",
-    "done": "task_claim",
-    "verify": "task_claim",
-    "explain": "explanation",
-    "record": "stop_record",
-    "records": "stop_record",
-    "show_record": "stop_record",
-    "clear_records": "stop_record",
-    "accept": "word",
-    "skip": "word",
-    "new": "task_list",
-    "plan": "task_list",
-    "show_plan": "task_list",
-    "start": "outset",
-    "run": "drive",
-    "RunWish": "run_terms",
-    "Wish": "outset",
-    "resume": "resumption",
-    "limit": "bounds",
-    "Removal": "removal",
-    "to_remove": "removal",
-    "clean": "removal",
-    "approve": "consent",
-    "waiting_change": "consent",
-    "Approval": "consent",
+__all__ = [
+    "Approval", "Overview", "Place", "Removal", "Result", "RunWish", "Wish", "accept", "answer", "approve",
+    "ask", "cancel", "clean", "clear_records", "done", "events", "evidence", "explain", "here", "journal",
+    "limit", "new", "notify", "notify_of", "overview", "pause", "pick", "plan", "quiet", "record", "records",
+    "report", "resume", "run", "show_plan", "show_record", "skip", "start", "state", "to_remove",
+    "try_notify", "verify", "waiting_change",
+]  # fmt: skip
+
+# module -> its names, as above; no module is called like a name, or loading it would take the name's place
+_NAMES = {
+    "bounds": "limit",
+    "consent": "Approval approve waiting_change",
+    "drive": "run",
+    "explanation": "explain",
+    "notice": "notify notify_of try_notify",
+    "outset": "Wish start",
+    "pausing": "cancel pause resume",
+    "place": "Place here pick",
+    "removal": "Removal clean to_remove",
+    "result": "Result quiet",
+    "run_terms": "RunWish",
+    "standing": "Overview events evidence journal overview report state",
+    "stop_record": "clear_records record records show_record",
+    "task": "accept answer ask done skip verify",
+    "task_list": "new plan show_plan",
 }
-__all__ = sorted(_HOMES)
-
+_HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}
 
 if not TYPE_CHECKING:  # or a misspelt name would be Any
 

@@ -10,10 +10,8 @@ from ralphloop.agents.presence import agent_in
 from ralphloop.domain.model import NEEDS_APPROVAL, PAUSED, TaskList
 from ralphloop.domain.prompt import count
 from ralphloop.errors import ProtectedChangedError, UnapprovedError, UserError
-from ralphloop.loops.book import locked
-from ralphloop.loops.choice import choose
-from ralphloop.loops.person import require_person
-from ralphloop.loops.place import UNDER_WAY, Place, must_go_on, pick
+from ralphloop.loops.opened import locked, must_go_on
+from ralphloop.loops.place import UNDER_WAY, Place, choose, pick, require_person
 from ralphloop.loops.result import Quoted, Result
 from ralphloop.proof import approval, protect
 from ralphloop.store import approvals, pins, shelf, tasks

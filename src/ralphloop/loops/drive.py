@@ -19,15 +19,15 @@ from ralphloop.domain.limits import tick
 from ralphloop.domain.model import COMPLETE, FINAL, INTERRUPTED, NEEDS_APPROVAL, RATE_LIMITED, LoopState
 from ralphloop.domain.supervision import Supervision
 from ralphloop.errors import BusyError, UserError
-from ralphloop.loops import care, exit_code, inspection, outset, precheck, resumption, run_branch, run_terms
-from ralphloop.loops.allowance import checked
-from ralphloop.loops.book import locked
-from ralphloop.loops.choice import choose, is_done
+from ralphloop.loops import outset, pausing, run_terms, setup
+from ralphloop.loops.bounds import checked
 from ralphloop.loops.consent import Approval
-from ralphloop.loops.crew import READY, TAKEN, Supervised, taken
-from ralphloop.loops.place import Place, last_over, pick
-from ralphloop.loops.result import Result, Tell, quiet
+from ralphloop.loops.doubt import Looked
+from ralphloop.loops.opened import driven_already, locked
+from ralphloop.loops.place import Place, choose, is_done, last_over, pick
+from ralphloop.loops.result import Result, Tell, exit_code, quiet
 from ralphloop.loops.run_terms import RunWish
+from ralphloop.loops.supervised import READY, TAKEN, Care, Supervised
 from ralphloop.proof import tree
 from ralphloop.proof.approval import waiting
 from ralphloop.runner.session_terms import Terms
@@ -49,7 +49,7 @@ class Prepared(NamedTuple):
     loop: LoopFiles | None  # the one that goes on
     cwd: str
     terms: Terms
-    looked: inspection.Looked | None  # the list of one that is to begin
+    looked: Looked | None  # the list of one that is to begin
 
 
 class Driven(NamedTuple):
@@ -110,12 +110,12 @@ def begin(
         loop, doubts = armed.loop, armed.doubts
         terms = replace(terms, session=loop.record.session or "")
     else:
-        precheck.require(place, run.source, launching=True)  # it may have come about since the loop began
+        setup.require(place, run.source, launching=True)  # it may have come about since the loop began
         _go_on(run, loop, told=told)
     run_terms.keep(loop, run.wish)
     if run.wish.anew:
-        care.forget(loop)
-    run_branch.switch(terms, cwd=run.cwd, env=place.env)
+        Care.forget(loop)
+    run_terms.switch_branch(terms, cwd=run.cwd, env=place.env)
     return Driven(place, loop, run.cwd, terms, doubts)
 
 
@@ -231,7 +231,7 @@ def _conclude(loop: LoopFiles, *, cwd: str, env: Mapping[str, str]) -> None:
 
                 end_strays(loop.kept)
             if commits:
-                run_branch.catch_up(loop, cwd=cwd, env=env)
+                run_terms.catch_up(loop, cwd=cwd, env=env)
             if owes:
                 _say_last(loop, env=env, pid=os.getpid())
     except BusyError:
@@ -254,7 +254,7 @@ def closing(loop: LoopFiles, *, env: Mapping[str, str], doubts: Sequence[str] = 
     """How a run came out, with what was doubtful about its list; the exit code says it, too."""
     loop.record, now = loop.shelf.fresh(loop.record), time.time()
     view = with_spending(view_of(loop, now=now), loop, env=env, now=now)
-    code = exit_code.of(view.state, view.outcome, uncommitted=bool(view.uncommitted))
+    code = exit_code(view.state, view.outcome, uncommitted=bool(view.uncommitted))
     told = list(terminal.block(view, now=now))
     if view.outcome == COMPLETE:
         told.append(f"  `ralphloop report {view.name}` tells what was done.")
@@ -289,7 +289,7 @@ def _before(place: Place, source: Source, *, limits: Mapping[str, float]) -> Loo
     if record is not None:
         loop = LoopFiles(record, here)
         if supervisor.is_held(loop):
-            raise taken(loop, limits=limits)
+            raise driven_already(loop, limits=limits)
         return loop
     over = last_over(place, source)
     if over is not None and supervisor.is_held(over):
@@ -306,7 +306,7 @@ def _go_on(run: Prepared, loop: LoopFiles, *, told: Tell) -> None:
     with locked(loop):
         loop.record = loop.shelf.fresh(loop.record)
         if supervisor.is_held(loop):
-            raise taken(loop)
+            raise driven_already(loop)
         _count_until_killed(loop)
         state, record = loop.state(), loop.record
         limits = checked(run.wish.limits, endless=run.wish.endless)
@@ -316,8 +316,8 @@ def _go_on(run: Prepared, loop: LoopFiles, *, told: Tell) -> None:
         driven = record.supervision or Supervision()
         again = f"ralphloop run {record.name}"
         anew = run.wish.anew and not state.live
-        resumption.take_up(run.place, loop, resumption.Way(limits, record.session, again, driven, anew=anew))
-    told(resumption.goes_on(loop, anew=anew and not agent_in(run.place.env)) + ".")
+        pausing.take_up(run.place, loop, pausing.Way(limits, record.session, again, driven, anew=anew))
+    told(pausing.goes_on(loop, anew=anew and not agent_in(run.place.env)) + ".")
 
 
 def _count_until_killed(loop: LoopFiles) -> None:

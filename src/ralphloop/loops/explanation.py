@@ -107,12 +107,8 @@ def _find(event: StopEvent, place: Place, account: Account, *, call: find.Call) 
 def _how(loop: LoopFiles) -> str:
     if loop.begun is not None:
         return " by its transcript; it would be claimed now"
-    return "" if loop.load() is None or _owner(loop) else "; it would be bound now"
-
-
-def _owner(loop: LoopFiles) -> str | None:
     state = loop.load()
-    return state.owner if state is not None else None
+    return "" if state is None or state.owner else "; it would be bound now"
 
 
 def _decide(event: StopEvent, loop: LoopFiles, call: find.Call, account: Account) -> None:

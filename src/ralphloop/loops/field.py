@@ -109,23 +109,13 @@ _CRITERIA_PENDING = f'"protect": "{CRITERIA}" is known, and not obeyed yet: name
 
 # Words that people write for another one; close spellings are found without this.
 _MEANT = {
-    "verify": (
-        "check",
-        "checks",
-        "test",
-        "tests",
-        "command",
-        "cmd",
-        "validate",
-        "validation",
-        "verification",
-    ),
-    "passes": ("done", "completed", "complete", "finished", "passed", "pass"),
-    "description": ("name", "summary", "task", "text", "desc", "goal"),
-    "steps": ("acceptance", "acceptancecriteria", "criteria", "substeps", "instructions"),
-    "depends_on": ("dependencies", "deps", "requires", "needs", "after", "blockedby", "dependson"),
-    "needs_human": ("human", "needsperson", "manual"),
-    "timeout_s": ("timeout", "timeoutseconds", "timeoutms", "timelimit"),
+    "verify": "check checks test tests command cmd validate validation verification",
+    "passes": "done completed complete finished passed pass",
+    "description": "name summary task text desc goal",
+    "steps": "acceptance acceptancecriteria criteria substeps instructions",
+    "depends_on": "dependencies deps requires needs after blockedby dependson",
+    "needs_human": "human needsperson manual",
+    "timeout_s": "timeout timeoutseconds timeoutms timelimit",
 }
 # Of a feature, and nobody's own word for the list around it.
 _INSIDE = ("steps", "passes", "depends_on", "needs_human", "touches", "exclusive", "apart")
@@ -224,7 +214,7 @@ def meant(key: str, known: Iterable[str]) -> str:
     """The known field that a word is a misspelling or another word of; empty if of none."""
     word, names = form(key), list(known)
     for name, others in _MEANT.items():
-        if word in others and name in names:
+        if word in others.split() and name in names:
             return name
     # four letters are soon like others, which may be the person's own
     return "".join(near(key, [name for name in names if len(name) > 4 or form(name) == word], cutoff=0.75))

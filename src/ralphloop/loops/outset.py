@@ -8,22 +8,22 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from ralphloop import config
+from ralphloop.agents.presence import agent_in
 from ralphloop.domain.ledger import Ledger, name_tasks
-from ralphloop.domain.model import CANCELLED, ENDED, LoopState, TaskList
+from ralphloop.domain.limits import iteration_limit
+from ralphloop.domain.model import BUDGET, CANCELLED, COMPLETE, ENDED, Limits, LoopState, TaskList
 from ralphloop.domain.prompt import count
 from ralphloop.domain.supervision import Supervision
 from ralphloop.domain.survey import survey
-from ralphloop.domain.worklist import Worklist
+from ralphloop.domain.table import BUDGETS
 from ralphloop.errors import TakenError, UserError
-from ralphloop.loops import allowance, doubt, inspection, interpreter, launch, precheck, terms
-from ralphloop.loops.allowance import checked
-from ralphloop.loops.choice import choose
+from ralphloop.loops import bounds, doubt, setup
 from ralphloop.loops.consent import Approval, allowed_now
-from ralphloop.loops.place import Place
+from ralphloop.loops.place import Place, choose, last_over, must_be_session, require_person
 from ralphloop.loops.result import Result
 from ralphloop.proof import protect
 from ralphloop.proof.approval import digest, waiting
-from ralphloop.store import approvals, arming, files, tasks
+from ralphloop.store import approvals, arming, files, pins, shelf, tasks
 from ralphloop.store.loop import LoopFiles
 from ralphloop.store.shelf import Record, Shelf
 from ralphloop.tasklists.registry import own_file, traits
@@ -42,14 +42,14 @@ class Wish(NamedTuple):
     unapproved: bool = False  # begin although checks are not approved; they do not run
     launching: bool = False  # the client is started on it at once
     supervision: Supervision | None = None  # where a supervisor begins it
-    looked: inspection.Looked | None = None  # the list, if it was looked over
+    looked: doubt.Looked | None = None  # the list, if it was looked over
     seen: Sequence[str] = ()  # of its doubts, those that the person was shown
 
 
-def look_over(place: Place, name: str | None = None, *, source: Source | None = None) -> inspection.Looked:
+def look_over(place: Place, name: str | None = None, *, source: Source | None = None) -> doubt.Looked:
     """A list that a loop can begin over (`source`, where that is known), with what is doubtful about it."""
     source = source or choose(place, name)
-    return inspection.look(source.root, *_startable(source), env=place.env)
+    return doubt.look(source.root, *startable(source), env=place.env)
 
 
 def start(place: Place, name: str | None = None, *, wish: Wish | None = None) -> Result:
@@ -57,15 +57,10 @@ def start(place: Place, name: str | None = None, *, wish: Wish | None = None) ->
     wish, source = wish or Wish(), choose(place, name)
     startable(source)
     if wish.launching:
-        launch.must_be_possible(place)
+        setup.must_be_launchable(place)
     session = wish.session or (str(uuid.uuid4()) if wish.launching else place.session)
     armed = arm(place, source, wish=wish._replace(session=session))
     return Result(_facts(armed), tuple(tell(armed, binding=place.cwd)))
-
-
-def is_session(text: str) -> bool:
-    """Whether a record can be kept under this session id."""
-    return bool(text and files.file_name(text))
 
 
 class Armed(NamedTuple):
@@ -73,7 +68,7 @@ class Armed(NamedTuple):
 
     loop: LoopFiles
     listed: TaskList
-    checks: list[precheck.Check]
+    checks: list[setup.Check]
     protected: int
     doubts: tuple[str, ...]  # about the list
     seen: frozenset[str] = frozenset()  # those of them that the person was shown
@@ -81,10 +76,10 @@ class Armed(NamedTuple):
 
 def arm(place: Place, source: Source, *, wish: Wish) -> Armed:
     """Begin a loop over the list, once the person has allowed its checks."""
-    listed, texts = _startable(source)
+    listed, texts = startable(source)
     limits = _checked(wish)
     begun = ready(place, source, session=wish.session, limits=limits, launching=wish.launching)
-    looked = inspection.look(source.root, listed, texts, env=place.env, before=wish.looked)
+    looked = doubt.look(source.root, listed, texts, env=place.env, before=wish.looked)
     if looked.fault:
         raise UserError(looked.fault + ".")
     allowed = _allowed(place, source, listed=listed, wish=wish, doubts=looked.doubts)
@@ -100,9 +95,8 @@ def arm(place: Place, source: Source, *, wish: Wish) -> Armed:
 
 def _checked(wish: Wish) -> dict[str, float]:
     """The limits, where nothing that is wished for is out of the question."""
-    limits = checked(wish.limits, endless=wish.endless)
-    if wish.session is not None and not is_session(wish.session):
-        raise UserError(f"{wish.session[:40]!r} cannot be a session id; leave it out, or name another.")
+    limits = bounds.checked(wish.limits, endless=wish.endless)
+    must_be_session(wish.session)
     if wish.continue_with not in (None, *config.CONTINUATIONS):
         ways = " or ".join(config.CONTINUATIONS)
         raise UserError(f"a loop goes on by {ways}, not by {wish.continue_with!r:.40}.")
@@ -123,7 +117,7 @@ class Ready(NamedTuple):
     """What a loop that may begin now begins with."""
 
     session: str | None
-    checks: list[precheck.Check]
+    checks: list[setup.Check]
     limits: dict[str, float]
     before: LoopFiles | None  # the loop whose terms go on
     continue_with: str
@@ -137,11 +131,9 @@ def ready(
     those of the settings."""
     settings = config.load(source.root, place.env)
     is_free(place, source, session)
-    checks = precheck.require(place, source, launching=launching)
-    before, limits = terms.of_loop_before(
-        place, source, limits=limits, configured=allowance.configured(settings)
-    )
-    checks += terms.since_last(place, source, limits)
+    checks = setup.require(place, source, launching=launching)
+    before, limits = _of_loop_before(place, source, limits=limits, configured=bounds.configured(settings))
+    checks += _since_last(place, source, limits)
     return Ready(session, checks, limits, before, settings.get("continue_with"))
 
 
@@ -149,41 +141,113 @@ def begin(place: Place, source: Source, *, ready: Ready, continue_with: str | No
     """Arm a loop over this list."""
     loop = _arm(place, source, ready=ready, continue_with=continue_with or ready.continue_with)
     if ready.before is not None:
-        terms.carry_over(loop, ready.before)
-    interpreter.record(place)
+        _carry_over(loop, ready.before)
+    setup.record_python(place)
     return loop
 
 
-def startable(source: Source) -> TaskList:
-    """The list, if a loop over it has something to do."""
-    return _startable(source)[0]
+def _of_loop_before(
+    place: Place, source: Source, *, limits: dict[str, float], configured: dict[str, float]
+) -> tuple[LoopFiles | None, dict[str, float]]:
+    """An agent may begin anew what it cancelled, on the same terms: the loop before, and its limits, lowered
+    where that was asked for. A file of settings that it may have written raises nothing."""
+    if not agent_in(place.env):
+        return None, {**configured, **limits}
+    before = last_over(place, source) or _moved(place, source)
+    is_new = before is None or before.state().outcome == COMPLETE
+    most = _usual(source) if before is None or is_new else before.record.limits
+    held = _by_files(place, source, configured)
+    configured = {name: value for name, value in held.items() if not bounds.raised(most, {name: value})}
+    bounds.must_be_persons(place, Limits.from_json({**most.to_json(), **configured}), limits)
+    limits = {**configured, **limits}
+    if before is None or is_new:
+        return None, limits
+    pinned = pins.pinned(before)
+    texts = tasks.read_source(source)[1]
+    if pinned is not None and pins.weakened(source.layout, pinned, texts):
+        require_person(place.env, f"a loop over {source.name} with other criteria than before")
+    kept = {name: value for name, value in before.record.limits.to_json().items() if value}
+    return before, {**kept, **limits}
 
 
-def _startable(source: Source) -> tuple[TaskList, inspection.Texts]:
+def _by_files(place: Place, source: Source, configured: dict[str, float]) -> dict[str, float]:
+    """What is configured, where a variable of the agent's lowers what the files say and never raises it."""
+    env = {name: value for name, value in place.env.items() if not name.startswith(config.variable("max_"))}
+    held = bounds.configured(config.load(source.root, env))
+    return {name: min(value, held.get(name, value)) for name, value in configured.items()}
+
+
+def _since_last(place: Place, source: Source, limits: dict[str, float]) -> list[setup.Check]:
+    """A word where the loop before was cancelled, or ended at its budget and this one has none."""
+    before = last_over(place, source)
+    outcome = None if before is None else before.state().outcome
+    if outcome == CANCELLED:
+        return [setup.Check("before", True, "The loop before it was cancelled; this is a new one.")]
+    if before is None or outcome != BUDGET or any(map(limits.get, BUDGETS)):
+        return []
+    had = before.record.limits
+    most = [bounds.shown(name, getattr(had, name)) for name in BUDGETS if getattr(had, name)]
+    told = f"the loop before ended at its budget ({', '.join(most)}), and this one has none"
+    return [setup.Check("budget", False, f"{told}: `ralphloop limit {source.name} --max-cost 5` sets one.")]
+
+
+def _moved(place: Place, source: Source) -> LoopFiles | None:
+    """This session's last loop over a list that is gone: it may have been this one, under another name."""
+    role = traits(source.layout).criteria
+    gone = [
+        loop
+        for loop in place.loops(shelf.ENDED)
+        if (loop.record.session, loop.record.layout) == (place.session, source.layout)
+        and not files.signature(loop.record.paths[role])
+    ]
+    return max(gone, key=lambda loop: loop.record.armed_at, default=None)
+
+
+def _usual(source: Source) -> Limits:
+    """What holds where nobody asked for anything else."""
+    try:
+        listed = tasks.parse_source(source)
+    except (ValueError, OSError):
+        return Limits()
+    most = iteration_limit(len(listed.tasks), [source.max_iterations, listed.max_iterations])
+    return Limits(iterations=min(most, traits(source.layout).iterations or most))
+
+
+def _carry_over(loop: LoopFiles, before: LoopFiles) -> None:
+    """What the session used in the loop before counts in this one: turns, time, tokens and dollars."""
+    if before.record.session != loop.record.session:
+        return
+    used = before.state()
+    with loop.lock():
+        state = loop.state()
+        state.iteration, state.elapsed_s = used.iteration, used.elapsed_s
+        loop.save(state, durable=True)
+        spent = files.read_quietly(os.path.join(before.kept, "usage.json"))
+        if spent is not None:
+            files.write_text(os.path.join(loop.kept, "usage.json"), spent)
+
+
+def startable(source: Source) -> tuple[TaskList, doubt.Texts]:
+    """The list and its texts, if a loop over it has something to do."""
     if not source.enabled:
         off = traits(source.layout)
         raise UserError(f"{off.plugin} is disabled; set `enabled: true` in {off.settings}.")
     own = own_file(source)
-    listed, texts = inspection.read(source, cannot="cannot start")
+    listed, texts = doubt.read(source, cannot="cannot start")
     if listed.phase != "execution":
         return listed, texts  # its tasks are still to be written
     if not listed.tasks:
         raise UserError(f"{source.name} has no tasks; write some into {own} and start again.")
     if all(task.done for task in listed.tasks):
         raise UserError(f"every task of {source.name} is done; add one to {own}, or reopen one.")
-    work = look(listed)
+    ledger = Ledger()
+    name_tasks(listed, ledger)
+    work = survey(listed, ledger)  # as a loop would see it at its first stop
     if not work.next and not work.asked:
         why = "; ".join(doubt.unmet(listed)[:SHOWN])
         end = "" if why.endswith("?") else "."
         raise UserError(f"no task of {source.name} can run. {why}{end} Repair {own} and start again.")
     return listed, texts
-
-
-def look(listed: TaskList) -> Worklist:
-    """The list as a loop would see it at its first stop."""
-    ledger = Ledger()
-    name_tasks(listed, ledger)
-    return survey(listed, ledger)
 
 
 def is_free(place: Place, source: Source, session: str | None) -> None:
@@ -243,9 +307,9 @@ def tell(armed: Armed, *, binding: str = "") -> list[str]:
     """What there is to say about a loop that has begun; how it binds, as seen from the folder `binding`."""
     loop, listed = armed.loop, armed.listed
     record, state = loop.record, loop.state()
-    told = [f"Loop {record.id}: {_done(listed)}/{len(listed.tasks)} done, {allowance.told(record.limits)}."]
+    told = [f"Loop {record.id}: {_done(listed)}/{len(listed.tasks)} done, {bounds.told(record.limits)}."]
     told += [_binding(record, state, cwd=binding)] if binding else []
-    told += [f"! {doubt}" for doubt in armed.doubts if doubt not in armed.seen]
+    told += [f"! {each}" for each in armed.doubts if each not in armed.seen]
     if armed.protected:
         kept = "is kept as it is now" if armed.protected == 1 else "are kept as they are now"
         told.append(f"{count(armed.protected, 'protected file')} {kept}.")

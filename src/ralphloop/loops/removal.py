@@ -14,8 +14,7 @@ from ralphloop.domain import jsontext
 from ralphloop.domain.model import ENDED, FINAL
 from ralphloop.domain.prompt import cut
 from ralphloop.errors import UserError
-from ralphloop.loops.person import require_person
-from ralphloop.loops.place import UNDER_WAY, Place, pick
+from ralphloop.loops.place import UNDER_WAY, Place, pick, require_person
 from ralphloop.loops.result import Result
 from ralphloop.store import arming, ended, files, shelf, supervisor
 from ralphloop.store.loop import LoopFiles, run_folder

@@ -1,4 +1,4 @@
-"""What a run is asked for: by options, by those of the run before on this loop, and by the settings."""
+"""What a run is asked for, by options, by the run before it and by the settings, and where it commits."""
 
 from __future__ import annotations
 
@@ -11,14 +11,13 @@ from ralphloop.config import AGENTS, PERMISSION_MODES, Config
 from ralphloop.config.keys import permission_mode
 from ralphloop.domain import jsontext
 from ralphloop.errors import UserError
-from ralphloop.loops import run_branch
-from ralphloop.loops.person import require_person
-from ralphloop.loops.place import Place
+from ralphloop.loops.place import Place, require_person
 from ralphloop.proof.tree import main_checkout
 from ralphloop.runner.session_terms import Terms, program_at
 from ralphloop.store import files
 from ralphloop.store.installs import SettingsFile
 from ralphloop.store.loop import LoopFiles
+from ralphloop.tasklists.registry import own_file
 from ralphloop.tasklists.source import Source
 
 # what holds when `run` goes on with a loop and is not told otherwise
@@ -48,9 +47,7 @@ def of(
     wish: RunWish, settings: Config, place: Place, *, source: Source, loop: LoopFiles | None, cwd: str
 ) -> Terms:
     """An error says what is in the way; nothing is changed yet."""
-    branch = run_branch.of(
-        settings, place, source=source, loop=loop, cwd=cwd, commits=wish.commit, branch=wish.branch
-    )
+    branch = _branch(wish, settings, place, source=source, loop=loop, cwd=cwd)
     terms = _terms(wish, settings, branch=branch)
     if terms.agent not in AGENTS:
         raise UserError(f"no such agent ({terms.agent}); there are: {', '.join(AGENTS)}.")
@@ -109,6 +106,43 @@ def _terms(wish: RunWish, settings: Config, *, branch: str) -> Terms:
     )
 
 
+def _branch(
+    wish: RunWish, settings: Config, place: Place, *, source: Source, loop: LoopFiles | None, cwd: str
+) -> str:
+    """Where commits go, once nothing is in their way; empty where nobody asked for them."""
+    before = _branch_before(loop, wish)
+    if before and loop is not None:
+        _must_be_as_left(loop, cwd=cwd, env=place.env)
+        return before
+    asked = wish.commit if wish.commit is not None else bool(wish.branch) or settings.get("commit")
+    if not asked:
+        return ""
+    from ralphloop.proof import worktree
+
+    wanted, lists = wish.branch or settings.get("branch") or "", [os.path.dirname(own_file(source))]
+    return worktree.check(cwd, place.env, branch=wanted, lists=lists)
+
+
+def _branch_before(loop: LoopFiles | None, wish: RunWish) -> str:
+    """Where commits of this loop went until now: what an unfinished session left in the tree is its own."""
+    driven = loop.record.supervision if loop is not None else None
+    before = driven.branch if driven is not None and wish.commit is not False else ""
+    if before and wish.branch not in (None, before):
+        raise UserError(f"this loop commits on {before}; leave out --branch, or cancel it and begin anew.")
+    return before
+
+
+def _must_be_as_left(loop: LoopFiles, *, cwd: str, env: Mapping[str, str]) -> None:
+    from ralphloop.proof import commit
+
+    new = commit.changes_since(loop, cwd=cwd, env=env)
+    if new:
+        told = ", ".join(new[:10]) + (f" and {len(new) - 10} more" if len(new) > 10 else "")
+        raise UserError(
+            f"since the last run there are new changes: {told}. Commit, stash or ignore them first."
+        )
+
+
 def keep(loop: LoopFiles, wish: RunWish) -> None:
     given = {name: getattr(wish, name) for name in KEPT if getattr(wish, name) is not None}
     files.make_folder(loop.kept)
@@ -124,3 +158,23 @@ def recalled(loop: LoopFiles, wish: RunWish) -> RunWish:
 
 def _place(loop: LoopFiles) -> str:
     return os.path.join(loop.kept, "run.json")
+
+
+def catch_up(loop: LoopFiles, *, cwd: str, env: Mapping[str, str]) -> None:
+    """Make the commits that a run could not make, once nothing but its own work would go into them."""
+    from ralphloop.proof import commit
+
+    try:
+        _must_be_as_left(loop, cwd=cwd, env=env)
+    except UserError as error:
+        return commit.hold(loop, str(error))
+    commit.catch_up(loop, cwd=cwd, env=env)
+    return commit.note_left(loop, cwd=cwd, env=env)
+
+
+def switch_branch(terms: Terms, *, cwd: str, env: Mapping[str, str]) -> None:
+    """Once the loop has begun: nobody's branch changes without their consent."""
+    if terms.branch:
+        from ralphloop.proof import worktree
+
+        worktree.switch(cwd, env, branch=terms.branch)

@@ -11,13 +11,12 @@ from typing import Any, NamedTuple
 
 from ralphloop.agents.registry import client, missing
 from ralphloop.errors import UserError
-from ralphloop.loops import care, init_system, unit, upkeep
-from ralphloop.loops.init_system import LAUNCHD, InitSystem
-from ralphloop.loops.person import require_person
-from ralphloop.loops.place import Place
+from ralphloop.loops import init_system, upkeep
+from ralphloop.loops.init_system import LAUNCHD, InitSystem, Unit, read_unit, systemd_text
+from ralphloop.loops.place import Place, require_person
 from ralphloop.loops.result import Result
 from ralphloop.loops.setup import PACKAGE
-from ralphloop.loops.unit import Unit
+from ralphloop.loops.supervised import Care
 from ralphloop.runner import boot
 from ralphloop.runner.session_terms import program_at
 from ralphloop.store import files, shelf
@@ -46,7 +45,7 @@ def install(place: Place, *, only_print: bool = False) -> Result:
     require_person(place.env, "a service that starts loops")
     system, wanted = init_system.found(place.env), _unit(place)
     path = _path(system, wanted.home)
-    text = _text(system, wanted, path)
+    text = systemd_text(wanted) if system is None else system.text(wanted, path)
     if only_print or system is None:
         told = [] if only_print else [f"! {NONE_HERE}; let this be started whenever the machine is:"]
         lines = text.splitlines() if only_print else ["  $ " + _command(wanted), *_logins(place)]
@@ -137,7 +136,7 @@ def _lost(place: Place) -> tuple[list[dict[str, Any]], list[str]]:
         lost = upkeep.lost_of(loop, boot_now=now)
         if lost is None:
             continue
-        done, record = care.of(loop), loop.record
+        done, record = Care.of(loop), loop.record
         facts.append({"id": record.id, "name": record.name, "root": record.root, "why": lost.why,
                       "starts": done.starts, "gave_up": done.gave_up})  # fmt: skip
         then = (
@@ -154,7 +153,7 @@ def _unit(place: Place) -> Unit:
     words = (sys.executable, "-I", PACKAGE, "service", "run")
     env = {**place.env, "PATH": _search_path(place), "HOME": place.env.get("HOME") or os.path.expanduser("~")}
     names = ("HOME", "PATH", "LANG", "XDG_STATE_HOME", "XDG_CONFIG_HOME", *client().variables.PLACES)
-    wanted = Unit(words, unit.variables(env, names), shelf.home(place.env))
+    wanted = Unit(words, tuple((name, env[name]) for name in names if env.get(name)), shelf.home(place.env))
     odd = [text for text in (*words, wanted.home, *dict(wanted.env).values()) if not text.isprintable()]
     if odd:  # a line break would be a line of its own in the file
         raise UserError(f"{odd[0]!r} cannot be written down for a service; use a path without such signs.")
@@ -183,17 +182,11 @@ def _path(system: InitSystem | None, home: str) -> str:
     return os.path.join(system.folder, stem + system.suffix)
 
 
-def _text(system: InitSystem | None, wanted: Unit, path: str) -> str:
-    if system is None or system.kind != LAUNCHD:
-        return unit.systemd_text(wanted)
-    return unit.launchd_text(wanted, os.path.basename(path)[: -len(system.suffix)])
-
-
 def _ours(path: str) -> Found | None:
     """The service in this place; an error if what is there is somebody else's."""
     if not os.path.lexists(path):
         return None
-    said = unit.read(files.read_quietly(path) or "")
+    said = read_unit(files.read_quietly(path) or "")
     if said is None or os.path.islink(path):
         raise UserError(f"{path} is not ours and stays as it is; move it away, then run this again.")
     return Found(path, said)
@@ -203,7 +196,7 @@ def _all(system: InitSystem) -> list[Found]:
     found = []
     for name in files.names(system.folder):
         path = os.path.join(system.folder, name)
-        said = unit.read(files.read_quietly(path) or "") if name.endswith((".service", ".plist")) else None
+        said = read_unit(files.read_quietly(path) or "") if name.endswith((".service", ".plist")) else None
         if said is not None:
             found.append(Found(path, said))
     return found

@@ -14,8 +14,7 @@ from ralphloop.domain.model import THE_LIST
 from ralphloop.domain.plain import plain
 from ralphloop.errors import BusyError, UserError
 from ralphloop.hook.recording import FORMAT
-from ralphloop.loops.person import require_person
-from ralphloop.loops.place import UNDER_WAY, Place
+from ralphloop.loops.place import UNDER_WAY, Place, require_person
 from ralphloop.loops.result import Result
 from ralphloop.loops.setup import look
 from ralphloop.store import files
@@ -235,16 +234,11 @@ def _is_flat(value: Any, depth: int = 0) -> bool:
     return all(_is_flat(member, depth + 1) for member in members)
 
 
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str)
+def _is(*kinds: type) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, kinds)
 
 
-def _is_flag(value: Any) -> bool:
-    return isinstance(value, bool)
-
-
-def _is_table(value: Any) -> bool:
-    return isinstance(value, dict)
+_is_text, _is_flag, _is_maybe_text = _is(str), _is(bool), _is(str, type(None))
 
 
 def _is_texts(value: Any) -> bool:
@@ -253,10 +247,6 @@ def _is_texts(value: Any) -> bool:
 
 def _is_text_table(value: Any) -> bool:
     return isinstance(value, dict) and all(map(_is_text, value.values()))
-
-
-def _is_maybe_text(value: Any) -> bool:
-    return value is None or _is_text(value)
 
 
 def _is_answer(value: Any) -> bool:
@@ -286,12 +276,12 @@ _PARTS: dict[str, Callable[[Any], bool]] = {
     "rule": _is_text,
     "task": _is_maybe_text,
     "outcome": _is_maybe_text,
-    "duration_ms": lambda value: isinstance(value, (int, float)),
+    "duration_ms": _is(int, float),
     "layouts": lambda value: _is_texts(value) and set(value) <= set(LAYOUTS),
     "approved": _is_texts,
     "checks": lambda value: isinstance(value, list) and all(map(_is_round, value)),
     "env": lambda value: _is_text_table(value) and all(map(files.is_path, value.values())),
-    "payload": _is_table,
+    "payload": _is(dict),
     "transcript": lambda value: isinstance(value, dict) and _is_text(value.get("new")),
     "files": _is_text_table,
     "home": _is_text_table,

@@ -1,27 +1,31 @@
-"""Task lists before there is a loop: a new one with notes and prompt, one for a goal, a look at one."""
+"""Task lists before there is a loop: a new one out of what the person has, one for a goal, a look at one."""
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
-from ralphloop.domain import prompt
-from ralphloop.domain.model import Task
+from ralphloop.domain import jsontext, prompt
+from ralphloop.domain.model import Task, TaskList
 from ralphloop.engine.words import command
 from ralphloop.errors import UserError
-from ralphloop.loops import inspection
-from ralphloop.loops.choice import choose
-from ralphloop.loops.draft import Draft, decoded, from_text
-from ralphloop.loops.place import MARKS, Place
+from ralphloop.loops import doubt
+from ralphloop.loops.doubt import LABEL
+from ralphloop.loops.place import MARKS, Place, choose
 from ralphloop.loops.result import Result
 from ralphloop.loops.spec import wording
 from ralphloop.spelling import near
 from ralphloop.store import files
+from ralphloop.tasklists import boxes, feature_list, markdown
+from ralphloop.tasklists.markdown import Line
 from ralphloop.tasklists.registry import own_file, traits
 from ralphloop.tasklists.source import Source
-from ralphloop.views.fold import COLUMNS, shown
+from ralphloop.views import json_slip
+from ralphloop.views.fold import COLUMNS, bounded, shown
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 TEMPLATE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "templates", "RALPH_PROMPT.md")
@@ -31,6 +35,13 @@ GO_THERE = (
     "or say `--here` if you mean it"
 )
 NO_GOAL = "Work through the list of features below until every one of them works."
+BULLET = re.compile(r"(?:[-*+]|\d{1,9}[.)])[ \t]+(?:\[(?P<box>[ xX])\](?:[ \t]+|$))?(?P<text>.*)")
+# what is meant as an item and lacks its space or its dash; `*Note* …` is emphasis, `[x]: …` a link
+_WORD = r"(?:[^\W\d_]|[\[`\"'])"
+_ALMOST = re.compile(
+    rf"(?P<mark>[-+](?=\*\*|{_WORD})|\*(?={_WORD}[^*]*$)|\d{{1,9}}[.)](?=\*\*|{_WORD}))(?P<text>.+)"
+)
+_NO_DASH = re.compile(r"(?:\[(?P<box>[ xX]?)\](?![(\[:])|[•◦▪‣·])[ \t]*(?P<text>\S.*)")
 
 
 def new(
@@ -46,9 +57,9 @@ def new(
     count = len(draft.listed.tasks)
     many = prompt.count(count, "task")
     told = [f"Created {folder} with {many}." if count else f"Created {folder} with an empty list.", *why]
-    looked = inspection.look(root, draft.listed, {"list": draft.text}, env=place.env)
+    looked = doubt.look(root, draft.listed, {"list": draft.text}, env=place.env)
     odd = (*draft.slips, *looked.doubts)
-    told += [f"! {doubt}" for doubt in odd]
+    told += [f"! {each}" for each in odd]
     told += list(_mend(name, folder, source[0] if source and draft.slips else "", is_odd=bool(looked.doubts)))
     run = f"`ralphloop run {name}`, or `{begin}` for a session of yours"
     told.append(f"Next: {run}" if count else f"Next: {fill}, then {run}")
@@ -85,9 +96,9 @@ def plan(place: Place, goal: str, *, name: str | None = None, here: bool = False
 def show_plan(place: Place, name: str | None = None) -> Result:
     """A list with its commands and what is doubtful about it, before it is started."""
     source = choose(place, name)
-    listed, texts = inspection.read(source, cannot="cannot be read")
+    listed, texts = doubt.read(source, cannot="cannot be read")
     odd = [] if listed.tasks else ["there are no tasks yet"]
-    odd += inspection.look(source.root, listed, texts, env=place.env).doubts
+    odd += doubt.look(source.root, listed, texts, env=place.env).doubts
     facts = {
         "name": source.name,
         "tasks": [_facts(task) for task in listed.tasks],
@@ -101,7 +112,7 @@ def show_plan(place: Place, name: str | None = None) -> Result:
     told += [line for task in listed.tasks for line in _lines(task)]
     told += ["the list's own check, run at the end:"] if listed.verify else []
     told += list(_commands_shown(listed.verify))
-    told += [f"! {doubt}" for doubt in odd]
+    told += [f"! {each}" for each in odd]
     told += [
         "",
         f"Nothing is started. `{begin}` shows these commands again and asks before any of them may run.",
@@ -247,3 +258,115 @@ def _facts(task: Task) -> dict[str, object]:
         "depends_on": list(task.depends_on),
         "needs_human": task.needs_human,
     }
+
+
+class Draft(NamedTuple):
+    text: str = '{\n  "features": []\n}\n'
+    listed: TaskList = TaskList([])
+    slips: tuple[str, ...] = ()  # lines that are no item for want of a space or a dash
+
+
+def from_text(name: str, text: str) -> Draft:
+    if _is_json(name, text):
+        try:
+            return Draft(text, feature_list.parse({"list": text}))
+        except ValueError as error:
+            raise UserError(json_slip.told(name, text, f"{name} cannot be used: {error}") + ".") from None
+    found = from_markdown(text)
+    if not found:
+        if not text.strip("\ufeff \t\r\n"):
+            raise UserError(
+                f"{name} is empty, so nothing is to be done; write a line such as `- Log in` for each task."
+            )
+        why = next(_slips(text), "each top-level line such as `- Log in` becomes a task")
+        raise UserError(f"{name} has no list: {why}.")
+    slips = tuple(bounded(list(_slips(text, of=f" of {name}"))))
+    text = json.dumps({"features": found}, indent=2, ensure_ascii=False) + "\n"
+    return Draft(text, feature_list.parse({"list": text}), slips)
+
+
+def decoded(name: str, data: bytes) -> str:
+    """The text of such a file."""
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise UserError(f"{name} is UTF-16 and not UTF-8 text; save it as UTF-8 first.")
+    if b"\0" in data:
+        raise UserError(f"{name} is no text, but a binary file; save it as Markdown or JSON.")
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise UserError(f"{name} is not UTF-8 text (byte {error.start}); convert it first.") from None
+
+
+def _is_json(name: str, text: str) -> bool:
+    start = text[jsontext.opening(text) :][:1]
+    if name.endswith(".json") or start == "{":
+        return True
+    if start != "[":
+        return False
+    try:
+        jsontext.parse(text)
+    except ValueError:
+        return False  # Markdown may begin with a link
+    return True
+
+
+def from_markdown(text: str) -> list[dict[str, Any]]:
+    """Each top-level item as a feature; the items below it are its steps, or checks if they say `Verify:` and
+    then one code span; wrapped lines belong above."""
+    lines = [line for line in markdown.lines(text) if line.text]
+    items = {at: item for at, line in enumerate(lines) if (item := _item(line))}
+    top = min((lines[at].indent for at in items), default=0)
+    found: list[dict[str, Any]] = []
+    inside = False
+    for at, line in enumerate(lines):
+        this = items.get(at)
+        if this and line.indent == top:
+            found.append(_feature(len(found) + 1, this))
+            inside = True
+        elif line.indent <= top:
+            inside = False  # a heading or a paragraph
+        elif inside and not line.quoted and (command := boxes.command(line)):
+            found[-1].setdefault("verify", []).append(command)
+        elif inside and (this or (LABEL.match(line.text) and not line.quoted)):
+            found[-1]["steps"].append((this["text"] if this else line.text).strip())
+        elif inside:
+            _wrap(found[-1], line)
+    return found
+
+
+def _item(line: Line) -> re.Match[str] | None:
+    found = None if line.quoted else BULLET.fullmatch(line.text)
+    return found if found and found["text"].strip() else None
+
+
+def _slips(text: str, *, of: str = "") -> Iterator[str]:
+    for number, line in enumerate(markdown.lines(text), 1):
+        lacks, meant = ("", "") if line.quoted else _meant(line.text)
+        if meant:
+            why = f"is read as text, because a {lacks} is missing"
+            yield f'"{shown(line.text)}" in line {number}{of} {why}: write "{shown(meant)}"'
+
+
+def _meant(text: str) -> tuple[str, str]:
+    """What a line lacks to be an item, and the item; empty for any other line."""
+    almost = _ALMOST.fullmatch(text)
+    if almost:
+        return "space", f"{almost['mark']} {almost['text']}"
+    bare = _NO_DASH.fullmatch(text)
+    if not bare:
+        return "", ""
+    box = "" if bare["box"] is None else f"[{bare['box'] or ' '}] "
+    return "dash", f"- {box}{bare['text']}"
+
+
+def _feature(number: int, item: re.Match[str]) -> dict[str, Any]:
+    done = (item["box"] or "").lower() == "x"
+    return {"id": f"F{number}", "description": item["text"].strip(), "steps": [], "passes": done}
+
+
+def _wrap(feature: dict[str, Any], line: Line) -> None:
+    joint = "\n" if line.quoted else " "
+    if feature["steps"]:
+        feature["steps"][-1] += joint + line.text
+    else:
+        feature["description"] += joint + line.text

@@ -12,13 +12,10 @@ from ralphloop import config
 from ralphloop.domain.model import INTERRUPTED, PAUSED, RATE_LIMITED, LoopState
 from ralphloop.domain.outage import backoff_s
 from ralphloop.errors import BusyError, ConfigError, RalphloopError, UserError
-from ralphloop.loops import care as cares
 from ralphloop.loops import drive
-from ralphloop.loops.care import Care
-from ralphloop.loops.elsewhere import projects
-from ralphloop.loops.person import require_person
-from ralphloop.loops.place import Place
+from ralphloop.loops.place import Place, projects, require_person
 from ralphloop.loops.result import Tell
+from ralphloop.loops.supervised import Care
 from ralphloop.notify import message, send
 from ralphloop.runner import boot
 from ralphloop.store import files, shelf, supervisor
@@ -78,7 +75,7 @@ class Upkeep:
 
     def _take_care(self, lost: Lost) -> float | None:
         """Start it, wait until it may be started, or give it up."""
-        loop, care = lost.loop, cares.of(lost.loop)
+        loop, care = lost.loop, Care.of(lost.loop)
         if care.gave_up:
             return None
         wait_s = care.at + self._wait_s(loop, care.starts) - time.time() if care.starts else 0.0
@@ -103,13 +100,13 @@ class Upkeep:
         loop, holder, why = lost.loop, lost.holder, ""
         number, is_news = care.starts + 1, care.starts == 0 or care.why != lost.why
         care = Care(number, time.time(), loop.state().iteration, lost.why)
-        cares.keep(loop, care)
+        care.keep(loop)
         cwd = holder.cwd if os.path.isdir(holder.cwd) else loop.record.root
         try:
             pid = drive.run_again(Place(cwd, self._env), loop)
         except (RalphloopError, OSError) as error:
             why = str(error) or type(error).__name__
-            cares.keep(loop, care._replace(why=why))
+            care._replace(why=why).keep(loop)
             self._told(f"{_named(loop)} could not be started (try {number} of {STARTS}): {why}")
             loop.journal("restart", number=number, detail=why)
             return why
@@ -121,7 +118,7 @@ class Upkeep:
 
     def _give_up(self, lost: Lost, care: Care) -> None:
         loop = lost.loop
-        cares.keep(loop, care._replace(gave_up=True))
+        care._replace(gave_up=True).keep(loop)
         self._told(f"{_named(loop)} is given up after {care.starts} tries: {care.why}")
         loop.journal("gave_up", number=care.starts, detail=care.why)
         send.tell(loop, message.GIVEN_UP, env=self._env, why=care.why)
@@ -135,8 +132,8 @@ class Upkeep:
         known, since = self._beats.setdefault(loop.kept, (beat, self._pace()))
         if known != beat:
             self._beats[loop.kept] = beat, self._pace()
-        elif self._pace() - since > supervisor.SILENT_S and cares.of(loop).silent != beat:
-            cares.keep(loop, cares.of(loop)._replace(silent=beat))
+        elif self._pace() - since > supervisor.SILENT_S and Care.of(loop).silent != beat:
+            Care.of(loop)._replace(silent=beat).keep(loop)
             pid = supervisor.last(loop).pid
             self._told(f"the supervisor of {_named(loop)} is silent (process {pid})")
             loop.journal("silent", process=pid)

@@ -12,8 +12,7 @@ from ralphloop.cli.doctor import coverage, live_proof, program, remains
 from ralphloop.cli.doctor.finding import FATAL, WARNING, Finding
 from ralphloop.cli.output import say_json, tell
 from ralphloop.errors import UserError
-from ralphloop.loops.person import require_person
-from ralphloop.loops.place import Place, here
+from ralphloop.loops.place import Place, here, require_person
 from ralphloop.loops.setup import Setup, look
 
 

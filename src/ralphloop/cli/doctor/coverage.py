@@ -13,9 +13,8 @@ from ralphloop.cli import scope
 from ralphloop.cli.doctor.finding import FATAL, FINE, WARNING, Finding, Repair
 from ralphloop.domain.prompt import cut
 from ralphloop.errors import UserError
-from ralphloop.loops import cap
 from ralphloop.loops.place import Place
-from ralphloop.loops.setup import Setup
+from ralphloop.loops.setup import CAP_REPAIR, Setup, cap_in, cap_told, is_low
 from ralphloop.store import files
 from ralphloop.store.installs import SettingsFile
 from ralphloop.tasklists import frontmatter
@@ -33,11 +32,11 @@ def examine(place: Place, setup: Setup) -> Iterator[Finding]:
     yield from _switched_off(setup)
     yield from _coverage(setup, listed(place))
     yield from _broken(setup)
-    value = cap.set_in(place.env, setup.settings)
-    if cap.is_low(value):
-        yield Finding("cap", WARNING, cap.told(value), cap.REPAIR.capitalize())
+    value = cap_in(place.env, setup.settings)
+    if is_low(value):
+        yield Finding("cap", WARNING, cap_told(value), CAP_REPAIR.capitalize())
     else:
-        yield Finding("cap", FINE, cap.told(value))
+        yield Finding("cap", FINE, cap_told(value))
 
 
 def _faults(setup: Setup) -> Iterator[Finding]:

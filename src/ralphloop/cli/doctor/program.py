@@ -14,10 +14,10 @@ from ralphloop.cli.doctor.finding import FATAL, FINE, WARNING, Finding, Repair
 from ralphloop.errors import NoLocksError, UserError
 from ralphloop.lab import process
 from ralphloop.lab.process import Ended
-from ralphloop.loops import interpreter, precheck
 from ralphloop.loops.place import Place
 from ralphloop.loops.run_terms import must_be_trusted
 from ralphloop.loops.service import faults
+from ralphloop.loops.setup import real_python, record_python, writable
 from ralphloop.store import approvals, disk, files, lock, shelf, tasks
 from ralphloop.store.approvals import is_within_reach
 from ralphloop.store.shelf import Shelf
@@ -98,10 +98,10 @@ def python(place: Place) -> Finding:
 
 
 def _bad(place: Place, level: str, told: str) -> Finding:
-    real = interpreter.real()
+    real = real_python()
 
     def apply() -> str:
-        interpreter.record(place)
+        record_python(place)
         return f"the hook now starts {real}"
 
     fix = f"Run `ralphloop doctor --fix`, which records {real}"
@@ -142,7 +142,7 @@ def folders(place: Place) -> Iterator[Finding]:
     if wrong:
         yield Finding("project", FATAL, wrong, _begun(cure))
     for source in place.sources():
-        if not precheck.writable(source).fine:
+        if not writable(source).fine:
             below, title = registry.client().registration.FOLDER, registry.client().program.TITLE
             told = f"{own_file(source)} lies below {below}/, where {title} lets the agent edit nothing"
             fix = f"Let it claim with `ralphloop done ID`, or move the list to .ralph/loops/{source.name}/"

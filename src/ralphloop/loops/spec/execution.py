@@ -11,11 +11,11 @@ from ralphloop.agents.presence import agent_in
 from ralphloop.domain.model import COMPLETE, ENDED, EXECUTION, FINAL, PAUSED, Task
 from ralphloop.domain.prompt import count
 from ralphloop.errors import UserError
-from ralphloop.loops import allowance, launch, outset, resumption
-from ralphloop.loops.book import locked
+from ralphloop.loops import bounds, outset, pausing, setup
 from ralphloop.loops.consent import listing
-from ralphloop.loops.halt import halt, held_later
-from ralphloop.loops.place import Place, must_not_be_anothers
+from ralphloop.loops.opened import locked, must_not_be_anothers
+from ralphloop.loops.pausing import halt, held_later
+from ralphloop.loops.place import Place
 from ralphloop.loops.result import Quoted, Result, Tell, quiet
 from ralphloop.loops.spec import course, state_file
 from ralphloop.loops.spec.catalogue import IMPLEMENT, TASKS, Spec, Specs
@@ -133,7 +133,7 @@ def _go_on(place: Place, spec: Spec, *, loop: LoopFiles, wish: Wish) -> list[str
         )
     if state.live and not wish.limits and not loop.request():
         return [f"The loop over {spec.name} is under way already."]
-    return resumption.go_on(place, loop, limits=wish.limits, owner=record.session)
+    return pausing.go_on(place, loop, limits=wish.limits, owner=record.session)
 
 
 def _enter(place: Place, spec: Spec, *, wish: Wish, tasks: list[Task]) -> LoopFiles:
@@ -153,7 +153,7 @@ def _enter(place: Place, spec: Spec, *, wish: Wish, tasks: list[Task]) -> LoopFi
 def _told(place: Place, spec: Spec, *, loop: LoopFiles, tasks: list[Task]) -> list[str]:
     record = loop.record
     left = sum(1 for task in tasks if not task.done)
-    limits = f"{allowance.told(record.limits)}, {record.limits.attempts:.0f} attempts at a task"
+    limits = f"{bounds.told(record.limits)}, {record.limits.attempts:.0f} attempts at a task"
     told = [f"Loop {record.id} over {spec.shown()}: {count(len(tasks), 'task')}, {left} open; {limits}."]
     commands = waiting(loop)
     if commands:
@@ -164,7 +164,7 @@ def _told(place: Place, spec: Spec, *, loop: LoopFiles, tasks: list[Task]) -> li
         told.append("Recovery mode is on: a task that keeps failing may get fix tasks.")
     if record.session is None:
         told.append("It binds to the next session started here.")
-    return [*told, "", Quoted(launch.first_prompt(loop, place))]
+    return [*told, "", Quoted(setup.first_prompt(loop, place))]
 
 
 def cancel(place: Place, specs: Specs, *, name: str | None, told: Tell = quiet) -> Result:

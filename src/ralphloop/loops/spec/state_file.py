@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from ralphloop.domain import jsontext
 from ralphloop.domain.model import FINAL
 from ralphloop.errors import BusyError, UserError
-from ralphloop.loops.book import WAIT_S
+from ralphloop.loops.opened import WAIT_S
 from ralphloop.loops.place import Place, last_over
 from ralphloop.loops.spec.catalogue import Spec
 from ralphloop.loops.spec.wording import numbered

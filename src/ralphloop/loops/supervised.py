@@ -1,4 +1,4 @@
-"""Starts the supervisor of a loop as a process of its own, and holds the line to it."""
+"""A loop's supervisor: a process of its own, started and steered, and how often the service had to."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ import os
 import select
 import subprocess
 import sys
-from collections.abc import Iterable
+from typing import Any, NamedTuple
 
+from ralphloop.domain import jsontext
 from ralphloop.errors import BusyError, UserError
+from ralphloop.loops.opened import driven_already
 from ralphloop.loops.place import Place
 from ralphloop.loops.setup import PACKAGE
 from ralphloop.runner.session_terms import Terms
@@ -54,7 +56,7 @@ class Supervised:
             return
         self._process.wait()
         if said:
-            raise taken(self.loop)
+            raise driven_already(self.loop)
         raise UserError(f"the supervisor did not start; {self.loop.path(LOG)} says why.")
 
     def send(self, word: str) -> None:
@@ -81,15 +83,34 @@ class Supervised:
         self._process.stdin.flush()
 
 
-def taken(loop: LoopFiles, *, limits: Iterable[str] = ()) -> UserError:
-    """Of a loop that a supervisor drives; `limits` were to be others."""
-    name, holder = loop.record.name, supervisor.last(loop)
-    if holder.phase == supervisor.PAUSED:
-        told = f"`ralphloop resume {name}`, or `p` in its view, goes on"
-        return UserError(f"{name} is paused, and process {holder.pid} waits for you: {told}.")
-    by = f", by process {holder.pid}" if holder.pid else ""  # which it has not said yet
-    more = f" `ralphloop limit {name}` with these options changes its limits while it runs." if limits else ""
-    return UserError(
-        f"{name} is driven already{by}; `ralphloop watch {name}` shows it, `ralphloop pause {name}` lets it "
-        f"stop.{more}"
-    )
+class Care(NamedTuple):
+    """What the service has done about a loop so far; `kept/<loop id>/service.json` holds these fields."""
+
+    starts: int = 0
+    at: float = 0.0  # when the last of them was
+    iteration: int = 0  # of the loop then
+    why: str = ""  # the last one failed
+    gave_up: bool = False
+    silent: float = 0.0  # the last sign of life of a supervisor that the person was told of
+
+    @classmethod
+    def of(cls, loop: LoopFiles) -> Care:
+        """Of tries that a turn has come after nothing is left."""
+        said = files.read_object(cls._path(loop))
+        usual: dict[str, Any] = cls()._asdict()
+        care = cls(**{name: said[name] for name in usual if type(said.get(name)) is type(usual[name])})
+        is_of_now = loop.state().iteration == care.iteration and care.starts >= 0
+        return care if is_of_now else cls(silent=care.silent)
+
+    def keep(self, loop: LoopFiles) -> None:
+        files.make_folder(loop.kept)
+        files.write_text(self._path(loop), jsontext.render(self._asdict()) + "\n")
+
+    @classmethod
+    def forget(cls, loop: LoopFiles) -> None:
+        """A person drives it anew."""
+        files.remove(cls._path(loop))
+
+    @staticmethod
+    def _path(loop: LoopFiles) -> str:
+        return os.path.join(loop.kept, "service.json")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ralphloop.errors import UserError
-from ralphloop.loops.typed import argv
+from ralphloop.loops.slash_arguments import argv
 from unit.domain.cases import each
 
 OPTIONS = {"--quick": 0, "--name": 1, "--size": 1}

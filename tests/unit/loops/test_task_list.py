@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ralphloop.errors import UserError
-from ralphloop.loops.draft import from_markdown, from_text
+from ralphloop.loops.task_list import from_markdown, from_text
 from unit.domain.cases import each
 
 

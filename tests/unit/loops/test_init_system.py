@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ralphloop.loops import unit
-from ralphloop.loops.unit import Unit
+from ralphloop.loops.init_system import Unit, launchd_text, read_unit, systemd_text
 
 ODD = Unit(
     ("/opt/a$ b/python3", "-I", '/opt/100%/"x"\\$HOME', "service", "run"),
@@ -20,19 +19,19 @@ ODD = Unit(
 
 
 def test_what_is_written_is_read_again_whatever_signs_it_has() -> None:
-    assert unit.read(unit.systemd_text(ODD)) == ODD
-    assert unit.read(unit.launchd_text(ODD, "label")) == ODD
+    assert read_unit(systemd_text(ODD)) == ODD
+    assert read_unit(launchd_text(ODD, "label")) == ODD
 
 
 def test_systemd_replaces_nothing_in_it() -> None:
-    text = unit.systemd_text(ODD)
+    text = systemd_text(ODD)
     assert r'ExecStart="/opt/a$ b/python3" "-I" "/opt/100%%/\"x\"\\$$HOME" "service" "run"' in text
     assert 'Environment="PATH=/opt/50%%:/usr/bin:/x$y"' in text
 
 
 def test_a_supervisor_outlives_the_service() -> None:
-    assert "\nKillMode=process\n" in unit.systemd_text(ODD)
-    assert "<key>AbandonProcessGroup</key>\n\t<true/>" in unit.launchd_text(ODD, "label")
+    assert "\nKillMode=process\n" in systemd_text(ODD)
+    assert "<key>AbandonProcessGroup</key>\n\t<true/>" in launchd_text(ODD, "label")
 
 
 def test_what_is_not_ours_is_nothing() -> None:
@@ -42,7 +41,7 @@ def test_what_is_not_ours_is_nothing() -> None:
         "<?xml",
         "<?xml version='1.0'?><plist><dict/></plist>",
     ):
-        assert unit.read(text) is None, text
+        assert read_unit(text) is None, text
 
 
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd-analyze is not installed")
@@ -51,7 +50,7 @@ def test_systemd_finds_nothing_wrong_with_it(tmp_path: Path) -> None:
     program = tmp_path / "a b" / "100%$x"
     program.parent.mkdir()
     program.symlink_to("/bin/true")
-    file.write_text(unit.systemd_text(ODD._replace(words=(str(program), *ODD.words[1:]))))
+    file.write_text(systemd_text(ODD._replace(words=(str(program), *ODD.words[1:]))))
     done = subprocess.run(
         ["systemd-analyze", "verify", "--user", str(file)], capture_output=True, text=True, check=False,
         env={"PATH": os.environ["PATH"], "HOME": str(tmp_path), "XDG_RUNTIME_DIR": str(tmp_path)},

@@ -1,20 +1,24 @@
-"""A look at loops that changes nothing: how they stand, and what happens to them."""
+"""How loops stand and what happened to them, looked at without a change: state, journal, report, evidence."""
 
 from __future__ import annotations
 
+import json
 import os
+import shlex
 import sys
 import time
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ralphloop.domain import jsontext
 from ralphloop.domain.model import ENDED, FINAL
+from ralphloop.domain.prompt import line
 from ralphloop.errors import UserError
-from ralphloop.loops.choice import has_work
-from ralphloop.loops.place import UNDER_WAY, Place, begun, pick
-from ralphloop.store import shelf
-from ralphloop.store.files import older
+from ralphloop.loops.opened import Opened
+from ralphloop.loops.place import UNDER_WAY, Place, begun, has_work, pick, require_person
+from ralphloop.loops.result import Result, exit_code
+from ralphloop.proof import check_record
+from ralphloop.store import files, shelf
 from ralphloop.store.loop import JOURNAL, LoopFiles
 from ralphloop.tasklists.registry import own_file
 from ralphloop.tasklists.source import Source
@@ -30,7 +34,11 @@ from ralphloop.views.snapshot import (
     with_spending,
 )
 
+if TYPE_CHECKING:
+    from ralphloop.views.report import Report
+
 POLL_S = 0.2
+SHAPES = ("md", "json", "html")
 
 
 class Overview(NamedTuple):
@@ -81,7 +89,7 @@ def journal(
     """The lines of a loop's journal as they are stored, oldest first; with `follow` also those to come, until
     `is_over` says so."""
     loop = pick(place, name)
-    path, before = loop.shown(JOURNAL), loop.shown(older(JOURNAL))
+    path, before = loop.shown(JOURNAL), loop.shown(files.older(JOURNAL))
     if not follow and not os.path.exists(path) and not os.path.exists(before):
         told = f"has no journal ({loop.path(JOURNAL)}); it begins again at the next stop"
         raise UserError(f"{loop.record.name} {told}.")
@@ -150,3 +158,90 @@ def _lines(tail: Tail, *, follow: bool, is_over: Callable[[], bool]) -> Iterator
             return
         if not whole:
             time.sleep(POLL_S)
+
+
+def report(place: Place, name: str | None = None, *, shape: str = "md", output: str | None = None) -> Result:
+    """One loop's whole life, as text in one of the `SHAPES`, or written into a file; the exit code tells how
+    the loop stands."""
+    from ralphloop.views.report import report_of  # what no look at a loop needs
+    from ralphloop.views.report_json import to_json
+
+    if shape not in SHAPES:
+        raise UserError(f"a report cannot be {shape}; it can be: {', '.join(SHAPES)}.")
+    if output is not None:
+        require_person(place.env, "a file of your choice")
+    found = report_of(pick(place, name), now=time.time(), env=place.env)
+    code = exit_code(found.view.state, found.view.outcome, uncommitted=bool(found.view.uncommitted))
+    facts = {"exit_code": code, **to_json(found)}
+    text = _rendered(found, shape, facts)
+    if output is None:
+        return Result(facts, (text.rstrip("\n"),), code)
+    path = os.path.abspath(os.path.join(place.cwd, output))
+    if not os.path.isdir(os.path.dirname(path)):
+        makes = f"`mkdir -p {shlex.quote(os.path.dirname(output))}` makes it"
+        raise UserError(f"{os.path.dirname(path)} is no folder; --output needs one that is there: {makes}.")
+    files.write_text(path, text, mode=0o644)
+    return Result(facts, (f"The report on {found.view.name} ({found.outcome}) is in {path}.",), code)
+
+
+def _rendered(report: Report, shape: str, facts: dict[str, Any]) -> str:
+    if shape == "md":
+        from ralphloop.views.report_text import markdown
+
+        return markdown(report)
+    if shape == "html":
+        from ralphloop.views.report_html import html
+
+        return html(report)
+    # Bytes that were not UTF-8 become question marks, and all but ASCII is escaped.
+    whole = json.dumps(facts, ensure_ascii=False).encode("utf-8", "replace")
+    return json.dumps(json.loads(whole), indent=2) + "\n"
+
+
+def evidence(place: Place, wanted: str | None = None, *, loop: str | None = None) -> Result:
+    """All of a loop's, or what is `wanted`: a task's id, or that of one piece of evidence."""
+    of = pick(place, loop)
+    known = check_record.entries(of)
+    found = [entry for entry in known if wanted in (None, entry.id) or wanted in entry.tasks]
+    if wanted is not None and not found:
+        raise UserError(_why_none(of, wanted, known))
+    facts = {"loop": of.record.id, "evidence": [_proof(of, entry) for entry in found]}
+    told = _one(of, found[0]) if wanted is not None and len(found) == 1 else _rows(of, found)
+    return Result(facts, tuple(told))
+
+
+def _why_none(loop: LoopFiles, wanted: str, known: list[check_record.Entry]) -> str:
+    task = Opened(loop, final=True).task(wanted)
+    shown = ", ".join(sorted({task for entry in known for task in entry.tasks})) or "nothing yet"
+    why = "its check was not run yet" if task.verify else "it has no check"
+    cure = f"`ralphloop verify {wanted}` runs it" if task.verify else "add a `verify` command to the list"
+    told = f"there is no evidence for {wanted} in {loop.record.name}: {why}; {cure}"
+    return f"{told}. There is for: {shown}."
+
+
+def _proof(loop: LoopFiles, entry: check_record.Entry) -> dict[str, Any]:
+    """The index's own words, and what the file adds to them if it is as it was written."""
+    state = check_record.state(loop, entry)
+    facts = check_record.load(loop, entry.id) if state == check_record.SOUND else None
+    return {**(facts or {}), **entry._asdict(), "file": state}
+
+
+def _rows(loop: LoopFiles, found: list[check_record.Entry]) -> Iterator[str]:
+    if not found:
+        yield f"Nothing was checked in {loop.record.name} yet."
+    for entry in found:
+        state = check_record.state(loop, entry)
+        doubt = "" if state == check_record.SOUND else f"  (its file is {state})"
+        sign = "✓" if entry.green else "✗"
+        what = f"{entry.at[:19]}Z  {entry.kind:<6}  {entry.duration_s:7.1f} s  `{line(entry.command, 60)}`"
+        yield f"{sign} {entry.id:<16}  {what}{doubt}"
+
+
+def _one(loop: LoopFiles, entry: check_record.Entry) -> Iterator[str]:
+    facts = _proof(loop, entry)
+    tail = str(facts.pop("output_tail", ""))
+    for name, value in facts.items():
+        if value not in (None, "", []):
+            yield f"{name:<14} {', '.join(map(str, value)) if isinstance(value, list) else value}"
+    if tail.strip():
+        yield from ("", "the end of its output:", *(f"  {text}" for text in tail.rstrip("\n").split("\n")))

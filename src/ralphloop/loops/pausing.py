@@ -1,29 +1,115 @@
-"""Goes on with a loop that rests or has ended, for its owner or for another session."""
+"""Pauses, cancels and resumes a loop; what is asked for is written first, so that it holds in a stop, too."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from ralphloop.agents.presence import agent_in
 from ralphloop.domain.limits import duration, overspent, task_overspent
-from ralphloop.domain.model import BUDGET, LIMIT, Limits, LoopState
+from ralphloop.domain.model import (
+    BUDGET,
+    CANCELLED,
+    COMPLETE,
+    ENDED,
+    INTERRUPTED,
+    LIMIT,
+    PAUSED,
+    Limits,
+    LoopState,
+)
 from ralphloop.domain.prompt import turns
 from ralphloop.domain.supervision import Supervision
 from ralphloop.domain.table import BUDGETS
 from ralphloop.engine import spending
-from ralphloop.errors import TakenError, UserError
-from ralphloop.loops import allowance
-from ralphloop.loops.allowance import checked
-from ralphloop.loops.book import locked
-from ralphloop.loops.crew import taken
-from ralphloop.loops.outset import is_session
-from ralphloop.loops.person import require_person
-from ralphloop.loops.place import Place, must_go_on, pick
+from ralphloop.errors import BusyError, TakenError, UserError
+from ralphloop.loops import bounds
+from ralphloop.loops.opened import WAIT_S, driven_already, locked, must_go_on
+from ralphloop.loops.place import Place, must_be_session, pick
 from ralphloop.loops.result import Result
-from ralphloop.store import arming, pins, supervisor, tasks
-from ralphloop.store.loop import LoopFiles, iso
+from ralphloop.store import arming, disk, pins, supervisor, tasks
+from ralphloop.store.loop import CANCEL, PAUSE, PERSON, LoopFiles, iso, obey
+from ralphloop.store.shelf import Record
+
+
+def pause(place: Place, name: str | None = None) -> Result:
+    """Let the agent stop at the end of its turn, until somebody resumes the loop."""
+    loop = pick(place, name, live=True)
+    name, state = loop.record.name, loop.state()
+    is_driven = supervisor.is_held(loop)
+    again = f"ralphloop {'resume' if loop.record.supervision is None or is_driven else 'run'} {name}"
+    if state.state == ENDED:
+        raise UserError(f"{name} has ended ({state.outcome}); there is nothing to pause.")
+    supervisor.forget(loop)
+    if state.state == PAUSED and state.outcome == INTERRUPTED:
+        return _halted(loop, f"{name} is paused already; `{again}` goes on.")
+    if is_driven:
+        ask_for(loop, PAUSE, place)  # it rests once the turn, its claims and its spending are counted
+        return _halted(loop, f"{name} pauses at the end of this turn; `{again}` goes on.")
+    if not halt(loop, PAUSE, place=place, is_late=lambda state: state.state == ENDED):
+        return _halted(loop, held_later(loop, PAUSE))
+    return _halted(loop, f"{name} is paused. The agent stops at the end of its turn; `{again}` goes on.")
+
+
+def cancel(place: Place, name: str | None = None) -> Result:
+    """End the loop for good; its task list stays."""
+    loop = pick(place, name)
+    name, state = loop.record.name, loop.state()
+    if state.state == ENDED and state.outcome in (CANCELLED, COMPLETE):
+        _lay_to_rest(loop)
+        return _halted(loop, f"{name} is {state.outcome} already; nothing to cancel.")
+    if not halt(loop, CANCEL, place=place):
+        return _halted(loop, held_later(loop, CANCEL))
+    when = "" if supervisor.is_held(loop) else " at the end of its turn"
+    return _halted(loop, f"{name} is cancelled. The agent stops{when}; the task list stays.")
+
+
+def ask_for(loop: LoopFiles, request: str, place: Place) -> str:
+    """Leave the request for whoever decides next; who it is from."""
+    client = agent_in(place.env)
+    who = f"a command in {client}" if client else PERSON
+    loop.ask_for(request, by=who)
+    return who
+
+
+def halt(
+    loop: LoopFiles, request: str, *, place: Place, is_late: Callable[[LoopState], bool] = lambda _: False
+) -> bool:
+    """Ask for it, then write it down if it is not too late; False if it can only hold at the next stop."""
+    loop.load()  # an error where a newer version wrote it: that is nobody's to change here
+    who = ask_for(loop, request, place)
+    try:
+        with loop.lock(wait_s=WAIT_S):
+            state = loop.state()
+            if not is_late(state):
+                obey(state, request, who)
+            tasks.show_now(loop, state)
+            loop.rest(state)
+            loop.journal(request, outcome=state.outcome, detail=state.detail, session=place.session)
+    except BusyError:
+        return False
+    except OSError as error:
+        told = f"the {request} is asked for and holds at the next stop, but {disk.sentence(error)}"
+        raise UserError(f"{told}.") from None
+    return True
+
+
+def held_later(loop: LoopFiles, request: str) -> str:
+    return f"A stop of {loop.record.name} is being decided; the {request} holds when it is answered."
+
+
+def _lay_to_rest(loop: LoopFiles) -> None:
+    """A loop whose end was killed half-way, or found the project busy, still has its record."""
+    if any(record.id == loop.record.id for record in arming.under_way(loop.shelf)):
+        with locked(loop):
+            loop.rest(loop.state())
+
+
+def _halted(loop: LoopFiles, told: str) -> Result:
+    state = loop.state()
+    facts = {"id": loop.record.id, "name": loop.record.name, "state": state.state, "outcome": state.outcome}
+    return Result({**facts, "requested": loop.request() or None}, (told,))
 
 
 def resume(
@@ -39,14 +125,12 @@ def resume(
     takes the loop over for another session."""
     loop = pick(place, name)
     if (adopt or session) and supervisor.is_held(loop):
-        raise taken(loop)
-    given = checked(limits or {}, endless=endless)
+        raise driven_already(loop)
+    given = bounds.checked(limits or {}, endless=endless)
     owner = _owner(place, loop, adopt=adopt, wanted=session)
     told = go_on(place, loop, limits=given, owner=owner)
     if given:
-        from ralphloop.loops import bounds  # a read model, for nobody else here
-
-        told += bounds.lines(bounds.used_of(place, loop), given)
+        told += bounds.used_lines(bounds.used_of(place, loop), given)
     state = loop.state()
     facts = {"id": loop.record.id, "name": loop.record.name, "state": state.state, "owner": state.owner}
     return Result(facts, tuple(told))
@@ -84,14 +168,14 @@ def take_up(place: Place, loop: LoopFiles, way: Way) -> None:
     state, record, owner = loop.state(), loop.record, way.owner
     other = place.owned_by(owner) if owner else None
     if other is not None and other.record.id != record.id and not other.is_over:
-        raise _taken(other.record.id, other.record.name)
+        raise _taken(other.record)
     if owner != record.session:
         _hand_over(loop, state, owner)
     anew = way.anew and not agent_in(place.env)
     try:
         arming.take_up(loop, state, limits=dict(way.limits), anew=anew, supervision=way.supervision)
     except TakenError as error:
-        raise _taken(error.record.id, error.record.name) from None
+        raise _taken(error.record) from None
     spending.settle(loop, state, env=place.env)
     tasks.show_now(loop, state)
 
@@ -99,9 +183,7 @@ def take_up(place: Place, loop: LoopFiles, way: Way) -> None:
 def _check_limits(limits: Mapping[str, float], place: Place, loop: LoopFiles, *, again: str) -> None:
     state = loop.state()
     must_go_on(loop, state)
-    higher = allowance.raised(loop.record.limits, dict(limits))
-    if higher:
-        require_person(place.env, f"a higher limit ({', '.join(higher)})")
+    bounds.must_be_persons(place, loop.record.limits, limits)
     _check_budget(limits, loop, state, again=again)
     new = limits.get("iterations")
     most = int(loop.record.limits.iterations if new is None else new)
@@ -130,8 +212,7 @@ def _check_budget(limits: Mapping[str, float], loop: LoopFiles, state: LoopState
 
 def _owner(place: Place, loop: LoopFiles, *, adopt: bool, wanted: str | None) -> str | None:
     """Who owns the loop from now on: nobody else without `adopt`."""
-    if wanted is not None and not is_session(wanted):
-        raise UserError(f"{wanted[:40]!r} cannot be a session id; leave it out, or name another.")
+    must_be_session(wanted)
     known: str | None = loop.record.session
     if adopt:
         return wanted or place.session
@@ -157,8 +238,8 @@ def _already(loop: LoopFiles, state: LoopState) -> str:
     return f"{name} is {state.state} already; {gone}"
 
 
-def _taken(loop_id: str, name: str) -> UserError:
-    return UserError(f"another loop is in the way: {loop_id}; `ralphloop cancel {name}` ends it.")
+def _taken(record: Record) -> UserError:
+    return UserError(f"another loop is in the way: {record.id}; `ralphloop cancel {record.name}` ends it.")
 
 
 def goes_on(loop: LoopFiles, *, anew: bool) -> str:
