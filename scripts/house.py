@@ -11,10 +11,12 @@ import statistics
 import sys
 from collections import Counter, defaultdict
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeGuard
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 LAB = ("lab", "testing")  # no part of the product
+# who leads to the layouts, to the clients and to the parts of one
+REGISTRIES = ("ralphloop.tasklists.registry", "ralphloop.agents.registry", "ralphloop.agents.claude")
 
 
 class House(NamedTuple):
@@ -49,12 +51,9 @@ def look(package: Path) -> House:
 
 
 def _imports(tree: ast.Module, known: dict[str, Path]) -> set[str]:
-    """By statement, or by a name in a table from which modules are loaded."""
     found = set()
     for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            found.add(node.value)
-        elif isinstance(node, ast.Import):
+        if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
             inside = [f"{node.module}.{alias.name}" for alias in node.names]
@@ -63,13 +62,20 @@ def _imports(tree: ast.Module, known: dict[str, Path]) -> set[str]:
 
 
 def with_one_reader(house: House) -> dict[str, str]:
-    """The modules of the product that one module alone imports, one of their own package."""
+    """The modules of the product that one module alone imports, one of their own package. What is loaded by
+    its name in a table, or is a layout's or a client's part behind its registry, is read by whoever asks."""
+    tables = {node.value for tree in house.trees.values() for node in ast.walk(tree) if _is_text(node)}
     found = {}
     for name in house.product:
         reader = next(iter(house.readers[name]), "")
-        if len(house.readers[name]) == 1 and room(name) and room(reader) == room(name):
+        is_part = len(house.readers[name]) == 1 and room(name) and room(reader) == room(name)
+        if is_part and name not in tables and reader not in REGISTRIES:
             found[name] = reader
     return found
+
+
+def _is_text(node: ast.AST) -> TypeGuard[ast.Constant]:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
 
 
 def namesakes(house: House) -> dict[str, list[str]]:

@@ -29,7 +29,7 @@ from hook.harness import OWN_FILES, LoopProject
 from hook.lines import now_iso, tool_line
 from ralphloop.engine import checks
 from ralphloop.engine.find import Call
-from ralphloop.hook.answer import stop
+from ralphloop.hook.main import stop
 from ralphloop.proof import approval, protect, prove
 from ralphloop.proof.checker import Origin
 from ralphloop.store import pins, repair, tasks

@@ -18,7 +18,7 @@ from typing import Any
 from fakes import warm
 from hook.lines import text_line, tool_line, user_line
 from ralphloop.engine import find
-from ralphloop.hook.answer import stop
+from ralphloop.hook.main import stop
 from ralphloop.store import approvals, arming, tasks
 from ralphloop.store.loop import LoopFiles
 from ralphloop.store.shelf import ARMED, ENDED, OWNED, Shelf

@@ -14,7 +14,7 @@ import pytest
 from hook.conftest import ProjectFactory
 from hook.harness import LoopProject, loop_files, spec_state
 from ralphloop.engine import find
-from ralphloop.hook.answer import stop
+from ralphloop.hook.main import stop
 from ralphloop.store import tasks
 
 POINTER = ".specify/.current-feature"

@@ -15,8 +15,8 @@ from hook.harness import LAYOUTS, OTHER, OWNER, LoopProject, stop_here
 from hook.lines import text_line, tool_line, user_line
 from ralphloop.engine.find import Call
 from ralphloop.hook import recording
-from ralphloop.hook.answer import stop
 from ralphloop.hook.belongings import Belongings
+from ralphloop.hook.main import stop
 from ralphloop.store import records
 
 KEY = "sk-ant-api03-" + "Zq7" * 12

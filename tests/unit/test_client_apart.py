@@ -17,7 +17,6 @@ ELSEWHERE = {
     "domain/model.py": "the variables that it sets: every stop reads them, and agents is cold",
     "engine/claude.py": "hot: reads its payloads and transcripts at every stop",
     "engine/claude_past.py": "hot: the same for what few stops ask",
-    "engine/denial.py": "hot: the words with which it denies a tool call",
     "engine/find.py": "hot: the row that makes it the client of a call that names none",
     "tasklists/features.py": "the documented place of a list lies below .claude/",
     "tasklists/spec_state.py": "the documented settings of the plugins lie below .claude/",

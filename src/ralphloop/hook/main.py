@@ -1,17 +1,23 @@
-"""The hook's entry: stdin to one event, then exit 0 with one object or nothing; a wake-up exits with 2."""
+"""The hook: stdin to one event, a stop answered by the engine, then exit 0 with one object or nothing."""
 
 from __future__ import annotations
 
 import sys
 
+from ralphloop import errors
 from ralphloop import system as os
+from ralphloop.engine import find
 from ralphloop.engine.find import Call
 from ralphloop.hook import wire
 from ralphloop.tasklists.registry import LAYOUTS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, Mapping, Optional
+
+    from ralphloop.domain.model import StopEvent
+    from ralphloop.hook.recording import Tape
+    from ralphloop.store.loop import LoopFiles
 
 SESSION_EVENTS = ("SessionStart", "SessionEnd", "UserPromptSubmit", "StopFailure")
 STDIN_MAX = wire.STDIN_MAX
@@ -64,8 +70,6 @@ def dispatch(payload: dict[str, Any], call: Call) -> str:
     is_other = "workspace" in payload or "hookName" in payload
     event = payload.get("hook_event_name", "" if is_other else "Stop")
     if event == "Stop":
-        from ralphloop.hook.answer import stop
-
         return stop(payload, call)
     if event in SESSION_EVENTS:
         from ralphloop.hook import session_event
@@ -80,6 +84,64 @@ def dispatch(payload: dict[str, Any], call: Call) -> str:
 
         return permit.respond(payload, call)
     return ""
+
+
+def stop(payload: Mapping[str, Any], call: Call) -> str:
+    """The text for the client; empty lets it stop in silence."""
+    if wire.is_subagent(payload) or wire.is_check(call.env):
+        return ""
+    event = wire.stop_event(payload, cwd=call.cwd)
+    mine = find.held(event, call)
+    tape = _tape(payload, event, call=call, mine=mine)
+    said, aside = None, ""
+    try:
+        said, aside = _respond(event, call, mine=mine, tape=tape)
+    finally:
+        if tape is not None:
+            tape.keep(said, aside)
+    if aside and sys.stderr is not None:
+        sys.stderr.write(aside + "\n")
+    return said
+
+
+def _tape(
+    payload: Mapping[str, Any], event: StopEvent, *, call: Call, mine: Optional[LoopFiles]
+) -> Optional[Tape]:
+    """What keeps this stop for later, if the person wants that: in the project of the session's loop, or in
+    the nearest one. A registration that does not serve the loop has nothing to tell."""
+    if mine is not None and not call.serves(mine):
+        return None
+    from ralphloop.store.shelf import Shelf
+
+    shelves = [mine.shelf] if mine else [Shelf(root, call.env) for root in find.roots(event.cwd, call.env)]
+    for here in shelves:
+        if here.records_stops:
+            try:
+                from ralphloop.hook.recording import Tape
+            except ImportError:  # half a package, in the middle of an update
+                return None
+            return Tape(payload, event, call=call, here=here, loop=mine)
+    return None
+
+
+def _respond(
+    event: StopEvent, call: Call, *, mine: Optional[LoopFiles], tape: Optional[Tape]
+) -> tuple[str, str]:
+    """What goes to stdout, and what to stderr."""
+    from ralphloop.engine.stop import decision_for
+
+    try:
+        decided = decision_for(event, call, mine=mine, tape=tape)
+    except OSError as error:
+        from ralphloop.store import disk
+
+        return wire.notice("ralphloop: %s, so the stop is allowed." % disk.refused(error)), ""
+    except errors.BusyError:
+        return wire.notice("ralphloop: others were at work here for too long, so the stop is allowed."), ""
+    if decided is None:
+        return "", ""
+    decision, loop = decided
+    return wire.answer(decision, as_context=loop.record.continue_with == "context"), decision.stderr
 
 
 def _cwd() -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from itertools import chain
 
 from ralphloop.cli.dialog import ask
-from ralphloop.cli.doctor import coverage, live_proof, program, remains
+from ralphloop.cli.doctor import coverage, live_proof, machine, remains
 from ralphloop.cli.doctor.finding import FATAL, WARNING, Finding
 from ralphloop.cli.output import say_json, tell
 from ralphloop.errors import UserError
@@ -67,13 +67,13 @@ def _all(place: Place, *, proof: bool) -> Iterator[Finding]:
 
 def _still(place: Place, setup: Setup) -> Iterator[Finding]:
     """All that can be seen without starting a session."""
-    yield program.client(place)
-    yield from program.trust(place)
+    yield machine.client(place)
+    yield from machine.trust(place)
     yield from coverage.examine(place, setup)
     yield from coverage.rivals(place, setup)
-    yield program.python(place)
-    yield from program.service(place)
-    yield from program.folders(place)
+    yield machine.python(place)
+    yield from machine.service(place)
+    yield from machine.folders(place)
     yield from remains.examine(place)
 
 

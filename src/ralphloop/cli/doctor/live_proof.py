@@ -8,7 +8,7 @@ from typing import Any
 
 from ralphloop.agents.registration import Registration
 from ralphloop.agents.registry import client
-from ralphloop.cli.doctor import coverage, program
+from ralphloop.cli.doctor import coverage, machine
 from ralphloop.cli.doctor.finding import FATAL, FINE, WARNING, Finding
 from ralphloop.cli.output import show_progress
 from ralphloop.lab import trial
@@ -24,7 +24,7 @@ AGAIN = "Put right what stands above, then run `ralphloop doctor` again"
 
 def examine(place: Place, setup: Setup) -> list[Finding]:
     """One proof for each layout that is in use here and has a hook; without any, of the package's own."""
-    if not program.client_path(place.env):
+    if not machine.client_path(place.env):
         return [Finding("live", WARNING, "not tried, there is no client")]
     layouts = [layout for layout in coverage.listed(place) or LAYOUTS[:1] if setup.serving(layout)]
     if not layouts:
@@ -63,11 +63,11 @@ def _prove(place: Place, hooks: trial.Hooks, *, layout: str, is_registered: bool
     show_progress(f"ralphloop: the client works through a loop of two tasks ({layout}) …")
     try:
         found = trial.prove(
-            program.client_path(place.env),
+            machine.client_path(place.env),
             hooks,
             layout=layout,
             path=place.env.get("PATH", ""),
-            python=program.recorded(place),
+            python=machine.recorded(place),
         )
     finally:
         show_progress("")
