@@ -2,15 +2,7 @@
 
 from __future__ import annotations
 
-from ralphloop.domain.model import (
-    CAPPED,
-    FAILED,
-    INTERRUPTED,
-    RATE_LIMITED,
-    SESSION_VARIABLE,
-    Turn,
-    is_older,
-)
+from ralphloop.domain.model import CAPPED, FAILED, INTERRUPTED, RATE_LIMITED, SESSION_VARIABLE, Turn, is_older
 from ralphloop.engine.entries import (
     FIRST_TAIL,
     TAIL_MAX,
