@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -270,7 +271,8 @@ def session(tmp_path):
         registration="r", layouts=LAYOUTS, env={"XDG_STATE_HOME": str(tmp_path / "state")}, cwd=str(project)
     )
 
-    def stop(*lines: str, **values):
+    def stop(*lines: str, client=claude, **values):
+        call.client = client
         (tmp_path / "s.jsonl").write_text("".join(lines))
         event = StopEvent(
             **{"session": "S", "cwd": str(project), "transcript": str(tmp_path / "s.jsonl"), **values}
@@ -288,6 +290,29 @@ def test_a_session_that_wrote_the_state_claims_the_loop(session):
     assert loop.record.session == "S"
     assert isinstance(loop.shelf, Shelf)
     assert [record.id for record in loop.shelf.records(OWNED)] == [loop.record.id]
+
+
+class Other:
+    """Reads the sessions of a client that writes one word per line."""
+
+    @staticmethod
+    def opening(path):
+        return THEN, Path(path).read_text().splitlines()[0]
+
+    @staticmethod
+    def tool_calls(path, marker):
+        written = Path(path).read_text().splitlines()[1:]
+        return ((NOW, {"file_path": name, "content": "{}"}) for name in written if marker in name)
+
+    @staticmethod
+    def await_reply(path, reply):
+        """Nothing is written late."""
+
+
+def test_what_a_session_did_is_read_as_its_client_writes_it(session):
+    lines = ["go\n", f"specs/auth/{STATE}\n"]
+    assert session(*lines) is None
+    assert session(*lines, client=Other).record.session == "S"
 
 
 @pytest.mark.parametrize(

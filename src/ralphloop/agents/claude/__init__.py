@@ -2,13 +2,13 @@
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ralphloop.agents import client as is_
+    from ralphloop.agents import client
     from ralphloop.agents.claude import activity, models, program, registration, settings, usage, variables
 
-    _activity: is_.Shown = activity
-    _models: is_.Models = models
-    _program: is_.Program = program
-    _registration: is_.Registrations = registration
-    _settings: is_.SettingsText = settings
-    _usage: is_.Usage = usage
-    _variables: is_.Variables = variables
+    _activity: client.Shown = activity
+    _models: client.Models = models
+    _program: client.Program = program
+    _registration: client.Registrations = registration
+    _settings: client.SettingsText = settings
+    _usage: client.Usage = usage
+    _variables: client.Variables = variables
