@@ -224,7 +224,7 @@ ROWS: tuple[Mistake, ...] = (
     Mistake(
         "nobody can be asked for the approval", PEOPLE, ("run", "shop"), files=SHOP, setup=_client,
         what=("nothing is approved and nothing started",),
-        why=("would run 1 command here", "$ true", "A terminal is asked"),
+        why=("would run 1 command here", "$ true", "Only in a terminal are you asked"),
         cure=("`ralphloop run shop --yes` approves", "`--unapproved`"),
     ),
     Mistake(
@@ -256,7 +256,7 @@ ROWS: tuple[Mistake, ...] = (
     ),
     Mistake(
         "the supervisor was killed", PEOPLE, ("status", "shop"), setup=_killed, code=0,
-        what=("shop · nobody drives it",), why=("nobody drives it any more",),
+        what=("shop · nobody drives it",), why=("its supervisor was killed, or the machine went down",),
         cure=("`ralphloop run shop` goes on",),
     ),
     Mistake(
@@ -445,7 +445,7 @@ ROWS: tuple[Mistake, ...] = (
     ),
     Mistake(
         "plan show without dashes", OWN, ("plan", "show", "shop"), files=SHOP,
-        what=("show",), why=("there is a list shop",), cure=("`ralphloop plan --show shop`",),
+        what=("would begin a list for the goal 'show shop'",), why=("there is a list shop",), cure=("`ralphloop plan --show shop`",),
     ),
     Mistake(
         "the list of a loop is gone", OWN, ("run", "shop"), setup=_without_list,

@@ -37,5 +37,6 @@ def run(args: argparse.Namespace) -> int:
         return show(loops.show_plan(place, goal or None), as_json=args.json)
     first, _, name = goal.partition(" ")
     if first == "show" and name in {source.name for source in place.sources()}:
-        raise UserError(f"there is a list {name}: `ralphloop plan --show {name}` shows it.")
+        wrong = f"`plan {goal}` would begin a list for the goal {goal!r}, and there is a list {name}"
+        raise UserError(f"{wrong}: `ralphloop plan --show {name}` shows it.")
     return show(loops.plan(place, utf8(goal), name=args.name, here=args.here), as_json=args.json)

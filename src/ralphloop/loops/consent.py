@@ -173,8 +173,8 @@ def _refusal(commands: Sequence[str], *, layout: str, env: Mapping[str, str], ag
             f"`ralphloop approve` in a terminal of their own; then `{again}`, or now with --unapproved."
         )
     return (
-        f"nothing is approved and nothing started. A terminal is asked; `{again} --yes` approves these "
-        "commands without asking, `--unapproved` starts and runs none of them."
+        "nothing is approved and nothing started. Only in a terminal are you asked for your yes; elsewhere "
+        f"`{again} --yes` approves these commands, and `--unapproved` starts and runs none of them."
     )
 
 

@@ -146,7 +146,8 @@ def how_to_go_on(view: LoopView, *, now: float) -> str:
     if view.driver is not None:
         return _driven(view, now)
     if view.undriven:
-        return f"nobody drives it any more: `ralphloop run {name}` goes on where it was."
+        why = "its supervisor was killed, or the machine went down"
+        return f"nobody drives it any more ({why}): `ralphloop run {name}` goes on where it was."
     if view.is_orphaned(now):
         return f"no stop for {_span(now - view.seen_at)}; `ralphloop resume {name} --adopt`"
     if view.state == ARMED:

@@ -123,7 +123,8 @@ def test_why_and_what_is_asked_are_shown() -> None:
 def test_a_loop_that_nobody_drives_is_not_called_running() -> None:
     lines = block(supervised=True)
     assert lines[0].startswith("shop · nobody drives it · iteration 3/30 · ")
-    assert lines[-1] == "  nobody drives it any more: `ralphloop run shop` goes on where it was."
+    why = "its supervisor was killed, or the machine went down"
+    assert lines[-1] == f"  nobody drives it any more ({why}): `ralphloop run shop` goes on where it was."
     assert block(supervised=True, driver=42)[0].startswith("shop · running · ")
     assert block(supervised=True, state="paused", outcome="limit")[0].startswith("shop · paused (limit) · ")
 
