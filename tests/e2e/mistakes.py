@@ -445,7 +445,8 @@ ROWS: tuple[Mistake, ...] = (
     ),
     Mistake(
         "plan show without dashes", OWN, ("plan", "show", "shop"), files=SHOP,
-        what=("would begin a list for the goal 'show shop'",), why=("there is a list shop",), cure=("`ralphloop plan --show shop`",),
+        what=("would begin a list for the goal 'show shop'",), why=("there is a list shop",),
+        cure=("`ralphloop plan --show shop`",),
     ),
     Mistake(
         "the list of a loop is gone", OWN, ("run", "shop"), setup=_without_list,
