@@ -93,7 +93,12 @@ def _or_more(name: str) -> str:
 
 
 def codes() -> str:
-    return table(("code", "outcome"), sorted(exit_codes().items()))
+    rows = [(code, told, _named(code)) for code, told in sorted(exit_codes().items())]
+    return table(("code", "what it says", "outcome"), rows)
+
+
+def _named(code: int) -> str:
+    return ", ".join(f"`{row.name}`" for row in OUTCOMES.values() if row.code == code)
 
 
 def occasions() -> str:

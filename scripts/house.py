@@ -1,4 +1,4 @@
-"""Measures the plan of the house: lines, functions, who imports whom, and what a command's process loads.
+"""Measures the plan of the house: lines, functions, who imports whom, and which names stand twice.
 
 python scripts/house.py            the figures of this checkout
 python scripts/house.py FOLDER     of another one's `src/ralphloop`

@@ -45,7 +45,7 @@ EXCEPTIONS = {
     ("engine/checks.py", "ralphloop.proof.approval", "approve_typed"): "only when the person approves",
     ("engine/checks.py", "ralphloop.agents.presence", "has_person"): "only for a slash command of ours",
     ("engine/checks.py", "ralphloop.proof", "waiting"): "only for a line about checks that may wait",
-    ("engine/checks.py", "ralphloop.proof.commit", "make"): "only when a task waits for its commit",
+    ("engine/checks.py", "ralphloop.proof.commit", "commit_closed"): "only when a task waits for its commit",
     ("engine/spending.py", "ralphloop.agents.registry", "count"): "only where a budget was set",
     ("engine/spending.py", "ralphloop.agents.registry", "look"): "only once such a loop was taken up",
     ("engine/spending.py", "ralphloop.agents.registry", "fullness"): "only where a supervisor drives",

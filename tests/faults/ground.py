@@ -188,7 +188,7 @@ def load_everything() -> None:
 
     for name in (*COMMANDS, "supervise"):
         import_module(f"ralphloop.cli.{name}")
-    for name in ("answer", "session"):
+    for name in ("main", "session_event"):
         import_module(f"ralphloop.hook.{name}")
     for name in ("stop", "session", "claim", "checks"):
         import_module(f"ralphloop.engine.{name}")

@@ -66,7 +66,7 @@ def has_person(env: Mapping[str, str]) -> bool:
     return not started_by_agent(env)
 
 
-def make(loop: LoopFiles, event: StopEvent, *, decision: Decision, env: Mapping[str, str]) -> None:
+def commit_closed(loop: LoopFiles, event: StopEvent, *, decision: Decision, env: Mapping[str, str]) -> None:
     """Commit what was closed. The decision stands already: whatever fails here is tried again at the next
     stop, and what the agent must put right first is added to its continuation."""
     try:

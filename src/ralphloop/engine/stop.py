@@ -386,4 +386,4 @@ def _follow_up(now: Stop, decision: Decision) -> None:
     if decision.writes and loop.writes and loop.record.supervision and loop.record.supervision.branch:
         from ralphloop.engine import checks
 
-        checks.make(loop, now.event, decision=decision, env=call.env)
+        checks.commit_closed(loop, now.event, decision=decision, env=call.env)

@@ -1,4 +1,5 @@
-"""The hook: stdin to one event, a stop answered by the engine, then exit 0 with one object or nothing."""
+"""The hook: stdin to one event, a stop answered by the engine, then exit 0 with one object or nothing; a
+wake-up exits with 2."""
 
 from __future__ import annotations
 
@@ -6,8 +7,7 @@ import sys
 
 from ralphloop import errors
 from ralphloop import system as os
-from ralphloop.engine import find
-from ralphloop.engine.find import Call
+from ralphloop.engine.find import Call, held, roots
 from ralphloop.hook import wire
 from ralphloop.tasklists.registry import LAYOUTS
 
@@ -91,11 +91,11 @@ def stop(payload: Mapping[str, Any], call: Call) -> str:
     if wire.is_subagent(payload) or wire.is_check(call.env):
         return ""
     event = wire.stop_event(payload, cwd=call.cwd)
-    mine = find.held(event, call)
+    mine = held(event, call)
     tape = _tape(payload, event, call=call, mine=mine)
     said, aside = None, ""
     try:
-        said, aside = _respond(event, call, mine=mine, tape=tape)
+        said, aside = _decided(event, call, mine=mine, tape=tape)
     finally:
         if tape is not None:
             tape.keep(said, aside)
@@ -113,7 +113,7 @@ def _tape(
         return None
     from ralphloop.store.shelf import Shelf
 
-    shelves = [mine.shelf] if mine else [Shelf(root, call.env) for root in find.roots(event.cwd, call.env)]
+    shelves = [mine.shelf] if mine else [Shelf(root, call.env) for root in roots(event.cwd, call.env)]
     for here in shelves:
         if here.records_stops:
             try:
@@ -124,7 +124,7 @@ def _tape(
     return None
 
 
-def _respond(
+def _decided(
     event: StopEvent, call: Call, *, mine: Optional[LoopFiles], tape: Optional[Tape]
 ) -> tuple[str, str]:
     """What goes to stdout, and what to stderr."""

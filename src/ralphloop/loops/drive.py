@@ -264,9 +264,11 @@ def closing(loop: LoopFiles, *, env: Mapping[str, str], doubts: Sequence[str] = 
 def serve(request: dict[str, Any], place: Place, *, words: int, answer: Callable[[str], None]) -> None:
     """Be the supervisor that was asked for: `answer` says whether this one got the loop, the handle `words`
     brings what steers it."""
+    from ralphloop.notify import send
     from ralphloop.runner.control import Control
     from ralphloop.runner.driver import supervise
 
+    send.load()  # all that the end of a night needs: the package may be updated until then
     loop = pick(place, request["loop"])
     terms = Terms.from_json(request["terms"])
     run_terms.must_be_allowed(terms, place.env)

@@ -195,7 +195,7 @@ def choose(place: Place, name: str | None) -> Source:
     if not found:
         raise UserError(f"there is no task list here; {nothing_here(place)}.")
     if len(found) > 1:
-        found = [source for source in found if has_work(source)] or found
+        found = [source for source in found if _is_open(source)] or found
     if len(found) > 1:
         raise UserError("there are several task lists here; name one of: " + ", ".join(_said(found)))
     return found[0]
@@ -231,6 +231,14 @@ def _said(sources: list[Source]) -> list[str]:
         source.name if names.count(source.name) == 1 else f"{source.layout}:{source.name}"
         for source in sources
     ]
+
+
+def _is_open(source: Source) -> bool:
+    """Whether a task of it is open; in one that cannot be read, some may be."""
+    try:
+        return not all(task.done for task in tasks.parse_source(source).tasks)
+    except (ValueError, OSError):
+        return True
 
 
 def has_work(source: Source) -> bool:

@@ -38,6 +38,9 @@ class Supervised:
             )  # fmt: skip
         finally:
             os.close(log)
+        from ralphloop.runner.agent_process import end_strays  # now: the package may be updated meanwhile
+
+        self._end_strays = end_strays
         request = {"loop": loop.record.id, "cwd": cwd, "terms": terms.to_json(), "terminal": os.getpid()}
         self._write(json.dumps(request))
         self._await_start()
@@ -71,10 +74,8 @@ class Supervised:
     def wait(self) -> int:
         code = self._process.wait()
         if code:  # it may have been killed together with the process that watches over the client
-            from ralphloop.runner.agent_process import end_strays
-
             with contextlib.suppress(BusyError), supervisor.lock(self.loop):
-                end_strays(self.loop.kept)
+                self._end_strays(self.loop.kept)
         return code
 
     def _write(self, line: str) -> None:

@@ -6,7 +6,7 @@ import importlib
 import os
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ralphloop import config
 from ralphloop.config import Config
@@ -27,6 +27,16 @@ class Sent(NamedTuple):
     channel: str
     ok: bool
     detail: str
+
+
+def load() -> None:
+    """Every target, for a process that will tell of something much later."""
+    for channel in config.TARGETS:
+        _target(channel)
+
+
+def _target(channel: str) -> Any:
+    return importlib.import_module(f"ralphloop.notify.{channel}")
 
 
 def tell(
@@ -64,9 +74,8 @@ def send(told: Message, settings: Config, *, root: str, env: Mapping[str, str], 
 
 def _through(channel: str, told: Message, settings: Config, *, env: Mapping[str, str], pid: int) -> Sent:
     """By the module of the same name."""
-    target = importlib.import_module(f"ralphloop.notify.{channel}")
     try:
-        detail = target.send(told, settings, env=env, pid=pid)
+        detail = _target(channel).send(told, settings, env=env, pid=pid)
     except NotSentError as error:
         return Sent(channel, False, message.plain(str(error)))
     except OSError as error:

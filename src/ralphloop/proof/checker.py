@@ -292,12 +292,16 @@ def _exchange(keeper: subprocess.Popen[bytes], request: bytes, *, deadline: floa
     assert keeper.stdout is not None
     reading, writing = keeper.stdout.fileno(), keeper.stdin.fileno()
     os.set_blocking(writing, False)
+    either = select.poll()  # a library's process may have more handles than select knows
+    either.register(reading, select.POLLIN)
+    either.register(writing, select.POLLOUT)
     while said.count(b"\n") < 2 and (left_s := deadline - time.monotonic()) > 0:
-        wanted = [writing] if request else []
-        told, free, _ = select.select([reading], wanted, [], min(left_s, LONGEST_WAIT_S))
-        if free:
+        ready = {handle for handle, _ in either.poll(1000 * min(left_s, LONGEST_WAIT_S))}
+        if writing in ready:
             request = _send_some(writing, request)
-        if told:
+            if not request:
+                either.unregister(writing)
+        if reading in ready:
             data = os.read(reading, KEEP)
             if not data:
                 return

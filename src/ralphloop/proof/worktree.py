@@ -196,8 +196,10 @@ class Index:
     def __init__(self, place: Worktree) -> None:
         self._place = place
         self._real = os.path.join(place.git_folder, "index")
+        self._lock = self._real + ".lock"
 
     def __enter__(self) -> Index:
+        self._finish()
         _sweep(self._place.git_folder)
         self._spare = tempfile.mkdtemp(prefix=SPARE, dir=self._place.git_folder)
         self._path = os.path.join(self._spare, "index")
@@ -225,15 +227,23 @@ class Index:
 
     def publish(self) -> None:
         """Make it the repository's index, unless another git is at that: then the next commit does it."""
-        lock = self._real + ".lock"
         try:
-            os.link(self._path, lock)
+            os.link(self._path, self._lock)
         except FileExistsError:
             return
         except OSError:  # a file system without links
-            if not _copied(self._path, lock):
+            if not _copied(self._path, self._lock):
                 return
-        os.replace(lock, self._real)
+        with contextlib.suppress(FileNotFoundError):  # somebody finished it for us
+            os.replace(self._lock, self._real)
+
+    def _finish(self) -> None:
+        """Do what another of ours is about to do, or was killed at: its lock is its whole index, which has a
+        second name in its own folder."""
+        for spare in Path(self._place.git_folder).glob(f"{SPARE}*/index"):
+            with contextlib.suppress(FileNotFoundError):
+                if os.path.samefile(spare, self._lock):
+                    os.replace(self._lock, self._real)
 
 
 def _copied(path: str, lock: str) -> bool:

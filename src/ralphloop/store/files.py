@@ -229,7 +229,7 @@ def rotate(path: str, handle: int) -> None:
 
 
 def older(path: str) -> str:
-    """`journal.jsonl` was `journal.1.jsonl` before it was moved aside."""
+    """`journal.1.jsonl` was `journal.jsonl` before it was moved aside."""
     stem, _, extension = path.rpartition(".")
     return "%s.1.%s" % (stem, extension)
 

@@ -218,6 +218,27 @@ def test_an_index_is_copied_where_no_links_can_be_made(repository, monkeypatch):
     assert not lock.exists()
 
 
+def test_the_lock_of_one_that_was_killed_is_what_it_was_about_to_publish(repository):
+    """Killed between its two steps: its index has two names, and git's own is still the old one."""
+    place = Worktree(str(repository.root), repository.env, budget_s=60.0)
+    lock = repository.root / ".git" / "index.lock"
+    repository.write("new.txt")
+    killed = Index(place).__enter__()
+    killed.take_all()
+    os.link(killed._path, lock)
+    with Index(place):
+        assert (lock.exists(), repository.git("ls-files")) == (False, "a.txt\nnew.txt")
+
+
+def test_the_lock_of_another_git_is_left_alone(repository):
+    lock = repository.root / ".git" / "index.lock"
+    lock.write_text("another git's")
+    with Index(Worktree(str(repository.root), repository.env, budget_s=60.0)) as index:
+        index.take_all()
+        index.publish()
+    assert lock.read_text() == "another git's"
+
+
 # The message
 
 
