@@ -4,4 +4,4 @@ from __future__ import annotations
 
 from ralphloop.tasklists.registry import LAYOUTS
 
-FEATURES, SPECUM, SPECKIT = LAYOUTS
+FEATURES, SPECUM, SPECKIT, *_ = LAYOUTS

@@ -29,7 +29,7 @@ PLUGIN_ROOT = "${CLAUDE_PLUGIN_ROOT}"
 # Wide in the path only: what is found is written anew and compared.
 SHAPE = re.compile(
     r"(?P<on>rl_on=[a-z]+ )?rl_guard=(?P<guard>.+) rl_as=(?P<name>[a-z-]+) "
-    r"rl_layouts=(?P<layouts>[a-z ']+); .+",
+    r"rl_layouts=(?P<layouts>[a-z0-9_ '-]+); .+",
     re.DOTALL,
 )
 
