@@ -73,8 +73,8 @@ class Origin(NamedTuple):
 
 
 def of_session(kind: str, session: str | None, *, transcript: str, env: Mapping[str, str]) -> Origin:
-    seen = client().usage.context_of(transcript) if transcript else None
-    return Origin(kind, client_in(env), seen.model if seen is not None else "", session)
+    model = client().usage.model_of(transcript) if transcript else ""
+    return Origin(kind, client_in(env), model, session)
 
 
 def client_in(env: Mapping[str, str]) -> str:

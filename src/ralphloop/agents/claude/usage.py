@@ -157,6 +157,17 @@ def _names(folder: str) -> list[str]:
 
 def context_of(transcript: str) -> Context | None:
     """How full the session's context is, by the last message since it was last compacted."""
+    entry = _last(transcript)
+    return None if entry is None else _context(entry)
+
+
+def model_of(transcript: str) -> str:
+    """The model of that message; empty if there is none."""
+    entry = _last(transcript)
+    return "" if entry is None else str(entry["message"]["model"])
+
+
+def _last(transcript: str) -> dict[str, Any] | None:
     handle = _open(os.path.expanduser(transcript))
     if handle is None:
         return None
@@ -166,9 +177,9 @@ def context_of(transcript: str) -> Context | None:
             begin = max(0, size - length)
             os.lseek(handle, begin, os.SEEK_SET)
             data = b"".join(_blocks(handle, size - begin))
-            is_known, context = _last_context(data if not begin else data[data.find(b"\n") + 1 :])
+            is_known, entry = _last_in(data if not begin else data[data.find(b"\n") + 1 :])
             if is_known or not begin or length >= TAIL_MAX:
-                return context
+                return entry
             length *= 4
     except OSError:
         return None
@@ -176,8 +187,8 @@ def context_of(transcript: str) -> Context | None:
         os.close(handle)
 
 
-def _last_context(data: bytes) -> tuple[bool, Context | None]:
-    """Whether the end of the transcript says it, and what it says."""
+def _last_in(data: bytes) -> tuple[bool, dict[str, Any] | None]:
+    """Whether the end of the transcript has it, or tells that there is none."""
     data = data[: data.rfind(b"\n") + 1]
     compacted = -1
     for at, entry in _entries(data, BOUNDARY):
@@ -185,18 +196,17 @@ def _last_context(data: bytes) -> tuple[bool, Context | None]:
             compacted = at
     last = None
     for at, entry in _entries(data, USAGE):
-        if at > compacted and not entry.get("isSidechain"):
-            last = _context(entry) or last
+        message = _message(entry) if at > compacted and not entry.get("isSidechain") else None
+        if message is not None and any(_counts(message["usage"])):
+            last = entry
     return last is not None or compacted >= 0, last
 
 
-def _context(entry: dict[str, Any]) -> Context | None:
+def _context(entry: dict[str, Any]) -> Context:
     from ralphloop.agents.claude import models
 
-    message = _message(entry)
-    tokens = sum(_counts(message["usage"])) if message else 0
-    if message is None or not tokens:
-        return None
+    message = entry["message"]
+    tokens = sum(_counts(message["usage"]))
     found = models.find(message["model"])
     window = None if found is None else found.window
     # The message itself names the model without the `[1m]` with which it was asked for.
