@@ -1,4 +1,5 @@
-"""What a session of Claude Code did beside its turns: how it began, what it wrote, what was denied it."""
+"""What a session of Claude Code tells beside the end of a turn: how it began, what it called, and for each
+call that was denied the permission rule that would allow it."""
 
 from __future__ import annotations
 
