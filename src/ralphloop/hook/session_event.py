@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 from ralphloop import errors
+from ralphloop.domain.jsontext import text_in
 from ralphloop.hook import wire
 from ralphloop.store import files, slash_command
 
@@ -39,7 +40,7 @@ def respond(name: str, payload: Mapping[str, Any], call: Call) -> str:
 def _session_start(payload: Mapping[str, Any], event: StopEvent, call: Call) -> str:
     from ralphloop.engine import session
 
-    source = wire.text(payload, "source")
+    source = text_in(payload, "source")
     told = session.begins(event, call, source=source)
     if told and source == session.COMPACT:
         return wire.context("SessionStart", told)
@@ -49,20 +50,20 @@ def _session_start(payload: Mapping[str, Any], event: StopEvent, call: Call) -> 
 def _session_end(payload: Mapping[str, Any], event: StopEvent, call: Call) -> str:
     from ralphloop.engine import session
 
-    session.ends(event, call, reason=wire.text(payload, "reason") or "other")
+    session.ends(event, call, reason=text_in(payload, "reason") or "other")
     return ""
 
 
 def _prompt_submit(payload: Mapping[str, Any], event: StopEvent, call: Call) -> str:
     from ralphloop.engine import session
 
-    return _notice(session.asked(event, call, typed=wire.text(payload, "prompt")))
+    return _notice(session.asked(event, call, typed=text_in(payload, "prompt")))
 
 
 def _stop_failure(payload: Mapping[str, Any], event: StopEvent, call: Call) -> str:
     from ralphloop.engine import session
 
-    kind, details = wire.text(payload, "error"), wire.text(payload, "error_details")
+    kind, details = text_in(payload, "error"), text_in(payload, "error_details")
     told = session.breaks_off(event, call, kind=kind, details=details)
     return wire.Wake(wire.clean(told)) if told else ""
 
@@ -86,7 +87,7 @@ def keep(payload: Mapping[str, Any], call: Call) -> str:
     command, text = ("skill", "args") if by_model else ("command_name", "command_args")
     session_id = wire.session_of(payload) or ""
     if isinstance(given, dict) and session_id and files.file_name(session_id):
-        name = wire.text(given, command)
+        name = text_in(given, command)
         if name.startswith(call.registration + ":"):
             by_person = not by_model and _is_persons(payload, name, call)
             slash_command.put(

@@ -18,14 +18,10 @@ from ralphloop.domain.plain import plain
 from ralphloop.engine import under_way
 from ralphloop.engine.account import transcripts_of
 from ralphloop.engine.api_error import masked
-from ralphloop.engine.under_way import text, texts
 from ralphloop.store import files, shelf, supervisor
-from ralphloop.store.files import older
 from ralphloop.store.loop import JOURNAL, JOURNAL_MAX, LoopFiles, iso
-from ralphloop.store.supervisor import Holder
 from ralphloop.views import journal
 from ralphloop.views.cost import Share, elapsed_s
-from ralphloop.views.journal import Entry, at
 from ralphloop.views.live.follow import Tail
 from ralphloop.views.snapshot import LoopView, TaskView, left_at, view_of, worked_until
 
@@ -39,13 +35,13 @@ class Burndown:
         self._begins: list[float] = []
         self._ends: list[float] = []
 
-    def note(self, entry: Entry) -> None:
-        when, event = at(entry), entry["event"]
-        for name in texts(entry, "claimed") + texts(entry, "proven") if event == "stop" else ():
-            self._closed[name] = when
+    def note(self, entry: journal.Entry) -> None:
+        when, event = journal.at(entry), entry["event"]
+        for key in ("claimed", "proven") if event == "stop" else ():
+            self._closed.update(dict.fromkeys(under_way.texts(entry, key), when))
         if event in ("claim", "proven", "accept", "skip", "set_aside"):
-            self._closed[text(entry, "task")] = when
-        for name in texts(entry, "tasks") if event == "added" else ():
+            self._closed[under_way.text(entry, "task")] = when
+        for name in under_way.texts(entry, "tasks") if event == "added" else ():
             self._added.setdefault(name, when)
 
     def settle(self, tasks: Iterable[TaskView], *, begin: float, seen: float) -> None:
@@ -122,7 +118,7 @@ class Frame(NamedTuple):
     unpriced: bool
     context: Context | None
     burndown: tuple[int, ...]
-    holder: Holder | None  # of the supervisor, if one is alive
+    holder: supervisor.Holder | None  # of the supervisor, if one is alive
     goes_on: bool  # whether the loop works, or will without anybody's help
     task: str  # at hand
     session: str
@@ -141,7 +137,7 @@ class Feed:
         self._state: LoopState = self._loop.state()
         self._view: LoopView | None = None
         self._marks: tuple[str, ...] = ()
-        before = loop.shown(older(JOURNAL))
+        before = loop.shown(files.older(JOURNAL))
         self._journal = Tail(loop.shown(JOURNAL), first_max=JOURNAL_MAX, older=before)
         self._past: list[tuple[str, str]] | None = None  # when the loop was under way before we looked
         self._before: list[str] = []  # the transcripts until then
@@ -150,7 +146,7 @@ class Feed:
         self._session = ""
         self._tally, self._burndown = Tally(), Burndown()
         self._context: Context | None = None
-        self._holder: Holder | None = None
+        self._holder: supervisor.Holder | None = None
         self._beat: float | None = None
         self._left_at: float | None = None
         self._numbers = count(1)
@@ -310,7 +306,7 @@ def _without_secrets(shown: Activity) -> Activity:
     return shown._replace(lines=tuple(map(masked, shown.lines))) if shown.kind == ERROR else shown
 
 
-def _said(holder: Holder | None) -> object:
+def _said(holder: supervisor.Holder | None) -> object:
     return None if holder is None else holder.to_json()
 
 
