@@ -135,15 +135,21 @@ def main() -> int:
     parser.add_argument("folder", type=Path, nargs="?", default=REPOSITORY)
     parser.add_argument("--check", action="store_true", help="write nothing")
     args = parser.parse_args()
-    stale = False
+    stale = []
     for file in (args.folder / "README.md", *sorted((args.folder / "docs").glob("*.md"))):
         had = file.read_text(encoding="utf-8")
         made = page(had)
         if made != had:
-            stale = True
+            stale.append(file)
             if not args.check:
                 file.write_text(made, encoding="utf-8")
-    return 1 if args.check and stale else 0
+    if not args.check or not stale:
+        return 0
+    for file in stale:
+        print(f"{file} is not what the tables say", file=sys.stderr)
+    own = [str(args.folder)] if args.folder != REPOSITORY else []
+    print("renew with: " + " ".join(["python", "scripts/doc_tables.py", *own]), file=sys.stderr)
+    return 1
 
 
 if __name__ == "__main__":

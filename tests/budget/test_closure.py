@@ -85,6 +85,8 @@ def test_a_stop_leaves_the_other_layouts_and_events_alone(seen):
         "ralphloop.hook.session_event",
         "ralphloop.hook.bundle",
         "ralphloop.agents",
+        "ralphloop.domain.additions",
+        "ralphloop.tasklists.restoring",
     }
     assert not own & {"ralphloop.hook.recording", "ralphloop.store.records", "ralphloop.proof"}
     assert "ralphloop.error_tree" not in own

@@ -10,7 +10,7 @@ from hook.attack import checked_files, commands_run, leaving, mark, outcome
 from hook.conftest import ProjectFactory
 from hook.harness import OTHER, SEQUENTIAL, LoopProject
 from hook.proven import cli
-from ralphloop.agents.presence import AGENT_TOOLS
+from ralphloop.agents.presence import agent_tools
 from ralphloop.proof import protect
 
 INSIDE = {"CLAUDECODE": "1", "AI_AGENT": "claude-code_2-1-325_agent"}
@@ -62,7 +62,7 @@ def test_the_agents_short_ways_are_refused(unapproved: LoopProject) -> None:
 
 
 def test_every_client_is_known_by_its_variable(unapproved: LoopProject) -> None:
-    for variable, client in AGENT_TOOLS.items():
+    for variable, client in agent_tools().items():
         told = is_refused(unapproved, "approve", "--yes", env={variable: "1"})
         assert f"this runs inside {client}" in told, variable
 

@@ -20,7 +20,7 @@ from hook.attack import (
 from hook.conftest import ProjectFactory
 from hook.harness import OTHER, OWN_FILES, LoopProject
 from hook.proven import cli
-from ralphloop.agents.presence import AGENT_TOOLS
+from ralphloop.agents.presence import agent_tools
 from ralphloop.proof.approval import digest
 
 LIST = OWN_FILES["features"]
@@ -210,5 +210,5 @@ def test_without_a_client_to_look_at_a_session_without_a_person_types_nothing(wa
 
 
 def test_every_variable_of_a_client_has_a_name_for_it() -> None:
-    assert all(AGENT_TOOLS.values())
-    assert {"CLAUDECODE", "AI_AGENT"} <= AGENT_TOOLS.keys()
+    assert all(agent_tools().values())
+    assert {"CLAUDECODE", "AI_AGENT"} <= agent_tools().keys()

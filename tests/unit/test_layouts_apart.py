@@ -22,7 +22,6 @@ EXCEPTIONS = {
     "lab.conformance.hook": "a hook has a command for each layout that it serves",
     "lab.conformance.scene": "a case can be for any layout, which is no layout",
     "loops.spec.catalogue": "the steps of the plugins that write specs",
-    "loops.spec.triage": "epics, which only one plugin has",
 }
 # `features` is also a member of every feature_list.json: a layout only where it is used as one.
 COMMON = {"features"}

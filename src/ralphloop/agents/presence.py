@@ -5,17 +5,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from ralphloop.agents.client import Variables
 from ralphloop.agents.registry import NAMES, client
 from ralphloop.domain.model import ATTENDED_VARIABLE, PID_VARIABLE
 
 # By this our hook knows that no person typed the session's prompt.
 RUN = "RALPHLOOP_RUN"
 
-_KNOWN = [client(name).variables for name in NAMES]
-# Variables that a client sets for the commands its agent runs. An agent can unset them, so this stops
-# the short way, not a hostile program.
-AGENT_TOOLS = {
-    **{mark: title for known in _KNOWN for mark, title in known.TOOLS.items()},
+# Variables that clients which we do not drive set for the commands their agents run.
+_OTHERS = {
     "COPILOT_CLI": "Copilot CLI",
     "QWEN_CODE": "Qwen Code",
     "GEMINI_CLI": "Gemini CLI",
@@ -29,13 +27,21 @@ AGENT_TOOLS = {
     "AI_AGENT": "a coding agent",
     "RALPHLOOP_CHECK": "a check",
 }
-_MARKS = frozenset(AGENT_TOOLS).union(*(known.MARKS for known in _KNOWN))
-_FAMILIES = tuple(family for known in _KNOWN for family in known.MARK_FAMILIES)
+
+
+def agent_tools() -> dict[str, str]:
+    """The variables that a client sets for the commands its agent runs. An agent can unset them, so this
+    stops the short way, not a hostile program."""
+    return {**{mark: title for known in _known() for mark, title in known.TOOLS.items()}, **_OTHERS}
+
+
+def _known() -> list[Variables]:
+    return [client(name).variables for name in NAMES]
 
 
 def agent_in(env: Mapping[str, str]) -> str:
     """The client whose tool runs this, or nothing if it is the person's own terminal."""
-    return next((title for name, title in AGENT_TOOLS.items() if env.get(name)), "")
+    return next((title for name, title in agent_tools().items() if env.get(name)), "")
 
 
 def started_by_agent(env: Mapping[str, str]) -> bool:
@@ -55,7 +61,7 @@ def started_by_agent(env: Mapping[str, str]) -> bool:
 
 def scrubbed(env: Mapping[str, str]) -> dict[str, str]:
     """Without what marks the children of a client; everything that the person set for one stays."""
-    kept = {
-        name: value for name, value in env.items() if name not in _MARKS and not name.startswith(_FAMILIES)
-    }
+    marks = frozenset(agent_tools()).union(*(known.MARKS for known in _known()))
+    families = tuple(family for known in _known() for family in known.MARK_FAMILIES)
+    kept = {name: value for name, value in env.items() if name not in marks and not name.startswith(families)}
     return {**kept, RUN: "1"}

@@ -7,7 +7,6 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from importlib import import_module
 from typing import NoReturn, Protocol
 
@@ -92,8 +91,6 @@ examples:
 exit codes: 0 fine, 1 an error that says what to do next, 2 wrong usage,
             3 a bug, 130 interrupted
 """
-
-
 ROOM = "make room where it goes, or send it elsewhere"
 
 
@@ -113,8 +110,7 @@ def main() -> int:
     if sys.argv[1:2] != [TYPED]:
         return _guarded(lambda: run(sys.argv[1:]))
     sys.stderr = sys.stdout
-    with suppress(SystemExit):  # argparse has shown the help
-        _guarded(lambda: run(_typed_argv(sys.argv[2:])))
+    _guarded(lambda: run(_typed_argv(sys.argv[2:])))
     return FINE
 
 
@@ -147,12 +143,12 @@ def _guarded(work: Callable[[], int]) -> int:
 
 
 def _typed_argv(words: list[str]) -> list[str]:
-    from ralphloop.agents.presence import AGENT_TOOLS
+    from ralphloop.agents.presence import agent_tools
     from ralphloop.loops import slash_arguments
 
     said = slash_arguments.taken(words, os.environ)
     if said.by_person:  # whatever the client says of the shell that runs this
-        for name in AGENT_TOOLS:
+        for name in agent_tools():
             os.environ.pop(name, None)
     command = words[0] if words else ""
     module = _load(COMMANDS[command][0]) if command in COMMANDS else None

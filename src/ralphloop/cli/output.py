@@ -12,6 +12,33 @@ from ralphloop.domain.plain import plain
 from ralphloop.errors import UsageError
 from ralphloop.loops.result import Quoted, Result
 
+PROGRAM = "ralphloop"
+# What people call what has another name here.
+COMMANDS_CALLED = {
+    "begin": "start",
+    "continue": "resume",
+    "create": "new",
+    "end": "cancel",
+    "init": "new",
+    "kill": "cancel",
+    "list": "status",
+    "ls": "status",
+    "settings": "config",
+    "setup": "install",
+    "stop": "pause",
+}
+OPTIONS_CALLED = {
+    "--json": "--format json",
+    "-y": "--yes",
+    "--force": "--yes",
+    "--name": "--loop",
+    "-v": "--version",
+    "-V": "--version",
+}
+# How an option's value looks, where its place in the help is only a letter.
+SAMPLES = {"N": "20", "USD": "5"}
+_LONGEST = 40  # of a word that is repeated
+
 
 def show(result: Result, *, as_json: bool = False, as_is: bool = False) -> int:
     """What came of an action, for whoever called; its exit code. `as_is` are others' texts."""
@@ -91,34 +118,6 @@ def _clean(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {_clean(key): _clean(item) for key, item in value.items()}
     return [_clean(item) for item in value] if isinstance(value, (list, tuple)) else value
-
-
-PROGRAM = "ralphloop"
-# What people call what has another name here.
-COMMANDS_CALLED = {
-    "begin": "start",
-    "continue": "resume",
-    "create": "new",
-    "end": "cancel",
-    "init": "new",
-    "kill": "cancel",
-    "list": "status",
-    "ls": "status",
-    "settings": "config",
-    "setup": "install",
-    "stop": "pause",
-}
-OPTIONS_CALLED = {
-    "--json": "--format json",
-    "-y": "--yes",
-    "--force": "--yes",
-    "--name": "--loop",
-    "-v": "--version",
-    "-V": "--version",
-}
-# How an option's value looks, where its place in the help is only a letter.
-SAMPLES = {"N": "20", "USD": "5"}
-_LONGEST = 40  # of a word that is repeated
 
 
 class Parser(argparse.ArgumentParser):

@@ -42,7 +42,7 @@ def _start(args: argparse.Namespace) -> int:
 
 
 def _triage(args: argparse.Namespace) -> int:
-    return show(triage.epic(KIND, loops.here(), args.text, spec=args.spec, after=args.after))
+    return show(triage.epic(KIND, loops.here(), args.text, spec=args.spec, waits_for=args.after))
 
 
 _COMMIT = "commit each document when it is written (default: `auto_commit_spec`, else yes)"

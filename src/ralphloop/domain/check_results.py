@@ -1,4 +1,4 @@
-"""What running the checks came to: the claims that were refused, and the commands that wait."""
+"""How long checks may take, and what running them came to: claims refused, commands that wait."""
 
 from __future__ import annotations
 

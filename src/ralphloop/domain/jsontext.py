@@ -8,7 +8,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Callable, Iterator, Optional
+    from typing import Any, Callable, Iterator, Mapping, Optional
 
     _make_scanner: Any
     quote: Callable[[str], str]
@@ -62,6 +62,12 @@ def parse_object(text: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise ValueError("not a JSON object")
     return value
+
+
+def text_in(found: Mapping[str, Any], key: str) -> str:
+    """A member of an object as text, empty for anything else: nothing is called or kept under a NUL."""
+    value = found.get(key)
+    return value if isinstance(value, str) and "\0" not in value else ""
 
 
 def _explain(text: str) -> Any:

@@ -109,7 +109,7 @@ def turns(iteration: int, limit: float, of: str) -> str:
     return "%d%s%d" % (iteration, of, limit) if limit < UNLIMITED else "%d" % iteration
 
 
-def said(loop: LoopState, text: str, traits: Traits) -> str:
+def said(loop: LoopState, text: str, *, traits: Traits) -> str:
     """A message about this loop in the voice of its layout."""
     return "%s: %s" % (traits.voice or "ralphloop " + loop.name, text)
 
@@ -126,12 +126,12 @@ def continuation(
     """The text that sends the agent to its next task, or to the rest of the checks."""
     refusals, traits = list(refusals), words.traits
     if work.next:
-        head, how = _headline(loop, work, limit, traits), cut(_how(work.next, words), HOW_MAX)
+        head, how = _headline(loop, work, limit=limit, traits=traits), cut(_how(work.next, words), HOW_MAX)
     elif any(not refusal.task for refusal in refusals):
-        head = said(loop, "every task is closed, but the list's own check is not green.", traits)
+        head = said(loop, "every task is closed, but the list's own check is not green.", traits=traits)
         how = "Make it green and commit, then stop: it is run again. No task is open; claim nothing."
     else:
-        head = said(loop, "checks are still to run; they go on when you stop.", traits)
+        head = said(loop, "checks are still to run; they go on when you stop.", traits=traits)
         how = "Reply that you wait."
     spare = REASON_MAX - len(head) - len(how) - 20
     noted = cut("\n\n".join(line(note, 1500) for note in notes), min(NOTES_MAX, spare // 2))
@@ -155,7 +155,7 @@ def refused(refusals: Iterable[Refusal], room: int) -> str:
     return "\n\n".join([refusal.told(share) for refusal in found[: max(1, room // 120)]])
 
 
-def _headline(loop: LoopState, work: Worklist, limit: int, traits: Traits) -> str:
+def _headline(loop: LoopState, work: Worklist, *, limit: int, traits: Traits) -> str:
     first = work.next[0]
     where = "Task %d/%d" % (first.place + 1, work.total)
     if not traits.voice:

@@ -62,7 +62,7 @@ class Situation(Fields):
         return self.words.traits
 
     def said(self, text: str) -> str:
-        return prompt.said(self.loop, text, self.traits)
+        return prompt.said(self.loop, text, traits=self.traits)
 
     @property
     def resume_hint(self) -> str:

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from typing import Optional, Union
 
 TURNS, COUNT, TIME, TOKENS, DOLLARS = "turns", "count", "time", "tokens", "dollars"
-LOOP, TASK, CIRCLE = "loop", "task", "circle"
+LOOP, TASK = "loop", "task"
 END, PERSON = "end", "person"
 GOOD, WAIT, BAD = "good", "wait", "bad"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ralphloop.domain.jsontext import text_in
 from ralphloop.domain.model import CAPPED, FAILED, INTERRUPTED, RATE_LIMITED, SESSION_VARIABLE, Turn, is_older
 from ralphloop.engine.entries import (
     FIRST_TAIL,
@@ -50,7 +51,7 @@ DETAIL_MAX = 300
 def normal(payload: dict[str, Any], env: Mapping[str, str]) -> Optional[dict[str, Any]]:
     """What a hook is sent, in the names that it reads, which are this client's own; None for what another
     client sent. One that Claude Code started inherits its variables."""
-    session = _text(payload, "session_id")
+    session = text_in(payload, "session_id")
     if payload.get("session_id") not in (None, "") and not (session and files.file_name(session)):
         return None  # a loop can be kept under no such id
     if session and session == env.get(SESSION_VARIABLE):
@@ -58,13 +59,8 @@ def normal(payload: dict[str, Any], env: Mapping[str, str]) -> Optional[dict[str
     if "turn_id" in payload or any(name in env for name in FOREIGN):
         return None
     # Codex names no turn where a session begins or ends; its transcripts it always calls so (0.166.0).
-    is_codex = _text(payload, "transcript_path").rpartition("/")[2].startswith("rollout-")
+    is_codex = text_in(payload, "transcript_path").rpartition("/")[2].startswith("rollout-")
     return None if is_codex else payload
-
-
-def _text(payload: dict[str, Any], key: str) -> str:
-    value = payload.get(key)
-    return value if isinstance(value, str) and "\0" not in value else ""
 
 
 def read_turn(

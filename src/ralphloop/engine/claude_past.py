@@ -1,4 +1,5 @@
-"""What a session of Claude Code did beside its turns: how it began, what it wrote, what was denied it."""
+"""What a session of Claude Code tells beside the end of a turn: how it began, what it called, and for each
+call that was denied the permission rule that would allow it."""
 
 from __future__ import annotations
 
@@ -24,6 +25,33 @@ if TYPE_CHECKING:
 
 HEAD_MAX = 4 * 1024 * 1024
 PATIENCE_S, STEP_S = 1.0, 0.05  # for a transcript that is still being written
+
+# How a denial begins. Claude Code 2.1.197 says it in these words only; 2.1.325 also writes
+# `toolDenialKind` and `permissionDecision` beside the message.
+WORDS = (
+    "This command requires approval",
+    "This Bash command contains multiple operations",
+    "Claude requested permissions to ",
+    "Permission to use ",
+)
+MARKERS: tuple[bytes, ...] = (b'"toolDenialKind"', b'"reject"', *[b'":"' + w.encode() for w in WORDS])
+
+# A person's no is a decision, not a missing rule; Esc and the end of a session are neither.
+PERSON = "The user doesn't want to proceed"
+BROKEN_OFF = ("interrupted", "cancelled")
+# Reason codes that no allow rule lifts: a deny or ask rule, a hook, plan mode, a protected file.
+FINAL = ("rule:", "hook:", "mode:plan", "safetyCheck")
+
+# The client has no rules for Write: it asks those for Edit.
+FILE_RULES = {"Edit": "Edit", "MultiEdit": "Edit", "NotebookEdit": "Edit", "Read": "Read", "Write": "Edit"}
+# Of a command line: what the client looks behind, what it allows of itself, what it cannot look into.
+LEADS = ("!", "if", "then", "else", "elif", "time", "nohup")
+HARMLESS = (
+    "fi", "cd", "ls", "cat", "echo", "head", "tail", "grep", "wc", "pwd", "true", "find", "sort", "uniq",
+    "which", "date", "test",
+)  # fmt: skip
+OPAQUE = ("for", "while", "until", "case", "select", "function", "{", "source", ".", "eval")
+EXACT_MAX = 150
 
 
 def opening(path: str) -> tuple[str, str]:
@@ -104,34 +132,6 @@ def _subagents(path: str) -> list[str]:
         return [os.path.join(folder, name) for name in sorted(os.listdir(folder)) if name.endswith(".jsonl")]
     except (OSError, ValueError):
         return []
-
-
-# How a denial begins. Claude Code 2.1.197 says it in these words only; 2.1.325 also writes
-# `toolDenialKind` and `permissionDecision` beside the message.
-WORDS = (
-    "This command requires approval",
-    "This Bash command contains multiple operations",
-    "Claude requested permissions to ",
-    "Permission to use ",
-)
-MARKERS: tuple[bytes, ...] = (b'"toolDenialKind"', b'"reject"', *[b'":"' + w.encode() for w in WORDS])
-
-# A person's no is a decision, not a missing rule; Esc and the end of a session are neither.
-PERSON = "The user doesn't want to proceed"
-BROKEN_OFF = ("interrupted", "cancelled")
-# Reason codes that no allow rule lifts: a deny or ask rule, a hook, plan mode, a protected file.
-FINAL = ("rule:", "hook:", "mode:plan", "safetyCheck")
-
-# The client has no rules for Write: it asks those for Edit.
-FILE_RULES = {"Edit": "Edit", "MultiEdit": "Edit", "NotebookEdit": "Edit", "Read": "Read", "Write": "Edit"}
-# Of a command line: what the client looks behind, what it allows of itself, what it cannot look into.
-LEADS = ("!", "if", "then", "else", "elif", "time", "nohup")
-HARMLESS = (
-    "fi", "cd", "ls", "cat", "echo", "head", "tail", "grep", "wc", "pwd", "true", "find", "sort", "uniq",
-    "which", "date", "test",
-)  # fmt: skip
-OPAQUE = ("for", "while", "until", "case", "select", "function", "{", "source", ".", "eval")
-EXACT_MAX = 150
 
 
 def denials(data: bytes, since: str) -> list[tuple[str, str]]:

@@ -82,7 +82,7 @@ def _after_clear(event: StopEvent, call: find.Call) -> str:
         is_typed = words.plugin and not words.traits.action  # the one action of the others adopts nothing
         how = words.how("resume") if is_typed else words.command + " resume"
         return prompt.said(state, "paused by /clear. `%s %s --adopt` goes on in this session." % (
-            how, prompt.shell_word(loop.record.name)), words.traits)  # fmt: skip
+            how, prompt.shell_word(loop.record.name)), traits=words.traits)  # fmt: skip
     return ""
 
 
@@ -114,7 +114,7 @@ def _put_task_back(loop: LoopFiles, state: LoopState, event: StopEvent, call: fi
 def _resume_text(loop: LoopFiles, state: LoopState, call: find.Call) -> str:
     words = words_for(loop, call.cwd, call.env)
     told = "%s (%s). `%s` goes on." % (state.state, state.outcome, words.how("resume"))
-    return prompt.said(state, told, words.traits)
+    return prompt.said(state, told, traits=words.traits)
 
 
 def ends(event: StopEvent, call: find.Call, *, reason: str) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from ralphloop.domain import jsontext
 from ralphloop.domain.model import RUNNING, WAITING
 from ralphloop.store import files
-from ralphloop.store.files import older
 from ralphloop.store.loop import JOURNAL
 
 TYPE_CHECKING = False
@@ -28,7 +27,7 @@ BEGIN = '{"at": "'  # of every line; inside one its quotes have a backslash
 def lines(loop: LoopFiles) -> Optional[list[str]]:
     """The journal's whole lines; None if there is no journal. Behind the last line end a write may be under
     way."""
-    texts = _texts(loop.shown(older(JOURNAL)), loop.shown(JOURNAL))
+    texts = _texts(loop.shown(files.older(JOURNAL)), loop.shown(JOURNAL))
     return [raw for text in texts for raw in text.split("\n")[:-1] if raw] if texts else None
 
 

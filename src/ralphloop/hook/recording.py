@@ -8,14 +8,13 @@ import time
 from ralphloop import errors
 from ralphloop import system as os
 from ralphloop.domain import jsontext
-from ralphloop.domain.jsontext import render
 from ralphloop.domain.model import CAP_VARIABLE, PLUGIN_VARIABLE, PROJECT_VARIABLE, SESSION_VARIABLE
 from ralphloop.engine import claim, entries
 from ralphloop.engine.words import command
 from ralphloop.hook.belongings import Belongings
 from ralphloop.store import files, records, shelf
 from ralphloop.store.loop import LoopFiles, iso
-from ralphloop.tasklists.registry import own_file, traits
+from ralphloop.tasklists.registry import LAYOUTS, own_file, traits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,8 +31,10 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 FIELD_MOST = 256 * 1024  # of one field of the payload
-# The variables that a decision may look at.
-NAMES = (PROJECT_VARIABLE, SESSION_VARIABLE, CAP_VARIABLE, "RALPH_LOOP_DIR")
+MOST = 256 * 1024  # of a transcript
+CALLS_MOST = 200
+COMMAND_MOST = 16 * 1024
+LEFT_OUT = "(left out)"
 # What is kept of the payload of a session that owns nothing here: not what it said, nor what runs for it.
 FIELDS = (
     "session_id", "transcript_path", "cwd", "prompt_id", "permission_mode", "hook_event_name",
@@ -129,7 +130,7 @@ class Tape:
             "layouts": list(self._call.layouts),
             "plugin": bool(env.get(PLUGIN_VARIABLE)),
             "command": command(env),
-            "env": {name: env[name] for name in NAMES if name in env},
+            "env": {name: env[name] for name in variables() if name in env},
             "payload": self._public_payload(kept),
             "transcript": self._transcript(kept),
             "files": kept.files,
@@ -148,7 +149,7 @@ class Tape:
         for name, value in self._payload.items():
             if self._loop is None and name not in FIELDS:
                 continue
-            if isinstance(value, (str, list, dict)) and len(render(value)) > FIELD_MOST:
+            if isinstance(value, (str, list, dict)) and len(jsontext.render(value)) > FIELD_MOST:
                 kept.left_out["payload/" + name] = "too long"
             else:
                 found[name] = value
@@ -159,10 +160,10 @@ class Tape:
         up; of any other only whether it could have been one."""
         path = self._event.transcript
         if self._loop is None:
-            return {"before": "", "new": ownership(path, kept.lists, self._call.client), "skipped": 0}
+            return {"before": "", "new": ownership(path, kept.lists, client=self._call.client), "skipped": 0}
         found = tail(path, seen=self._read_to)
         if not self._was_owner and found.skipped:
-            found.new = ownership(path, kept.lists, self._call.client) + found.new
+            found.new = ownership(path, kept.lists, client=self._call.client) + found.new
         return {"before": found.before, "new": found.new, "skipped": found.skipped}
 
     def _log(self, trouble: str) -> None:
@@ -185,14 +186,14 @@ class Tape:
             self._trouble = "%s: %s" % (type(error).__name__, error)
 
 
+def variables() -> list[str]:
+    """Those that a decision may look at."""
+    chosen = [traits(name).chosen_by for name in LAYOUTS]
+    return [PROJECT_VARIABLE, SESSION_VARIABLE, CAP_VARIABLE, *filter(None, chosen)]
+
+
 def _task_file(record: Record) -> str:
     return record.paths[traits(record.layout).criteria]
-
-
-MOST = 256 * 1024
-CALLS_MOST = 200
-COMMAND_MOST = 16 * 1024
-LEFT_OUT = "(left out)"
 
 
 class Excerpt:
@@ -222,7 +223,7 @@ def _text(data: bytes) -> str:
     return data.decode("utf-8", "surrogateescape")
 
 
-def ownership(path: str, lists: Iterable[Record | Source], client: Reader) -> str:
+def ownership(path: str, lists: Iterable[Record | Source], *, client: Reader) -> str:
     """Lines that say no more than by what a session may own one of these lists: when it began, whether it
     was asked with the list's prompt, and its tool calls that name the list."""
     known = list(lists)
@@ -232,11 +233,11 @@ def ownership(path: str, lists: Iterable[Record | Source], client: Reader) -> st
     its_prompt = any(claim.is_prompt(source, asked) for source in known)
     opening = {"role": "user", "content": asked if its_prompt else LEFT_OUT}
     lines: list[dict[str, Any]] = [{"type": "user", "timestamp": begun, "message": opening}]
-    lines += sorted(_calls(path, known, client), key=lambda line: str(line["timestamp"]))[-CALLS_MOST:]
+    lines += sorted(_calls(path, known, client=client), key=lambda line: str(line["timestamp"]))[-CALLS_MOST:]
     return "".join([jsontext.render(line) + "\n" for line in lines])
 
 
-def _calls(path: str, lists: Iterable[Listed], client: Reader) -> Iterator[dict[str, Any]]:
+def _calls(path: str, lists: Iterable[Listed], *, client: Reader) -> Iterator[dict[str, Any]]:
     for name in {os.path.basename(own_file(one)) for one in lists}:
         for stamp, given in client.tool_calls(path, name):
             call = {"type": "tool_use", "id": "toolu_kept", "name": _tool(given), "input": _reduced(given)}

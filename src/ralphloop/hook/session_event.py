@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from ralphloop import errors
-from ralphloop.engine import session
+from ralphloop.domain.jsontext import text_in
 from ralphloop.hook import wire
 from ralphloop.store import files, slash_command
 
@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
     from ralphloop.domain.model import StopEvent
     from ralphloop.engine.find import Call
+
+SKILL = "Skill"  # the tool by which a model calls what a person types
+HEARD = ("SessionStart", "UserPromptSubmit")  # of these the client shows what is said
 
 
 def respond(name: str, payload: Mapping[str, Any], call: Call) -> str:
@@ -29,13 +32,15 @@ def respond(name: str, payload: Mapping[str, Any], call: Call) -> str:
         from ralphloop.store import disk
 
         told = "ralphloop: %s, so the loop here cannot go on." % disk.refused(error)
-        return wire.notice(told) if name in _HEARD else ""
+        return wire.notice(told) if name in HEARD else ""
     except errors.BusyError:
         return ""
 
 
 def _session_start(payload: Mapping[str, Any], event: StopEvent, call: Call) -> str:
-    source = wire.text(payload, "source")
+    from ralphloop.engine import session
+
+    source = text_in(payload, "source")
     told = session.begins(event, call, source=source)
     if told and source == session.COMPACT:
         return wire.context("SessionStart", told)
@@ -43,16 +48,22 @@ def _session_start(payload: Mapping[str, Any], event: StopEvent, call: Call) -> 
 
 
 def _session_end(payload: Mapping[str, Any], event: StopEvent, call: Call) -> str:
-    session.ends(event, call, reason=wire.text(payload, "reason") or "other")
+    from ralphloop.engine import session
+
+    session.ends(event, call, reason=text_in(payload, "reason") or "other")
     return ""
 
 
 def _prompt_submit(payload: Mapping[str, Any], event: StopEvent, call: Call) -> str:
-    return _notice(session.asked(event, call, typed=wire.text(payload, "prompt")))
+    from ralphloop.engine import session
+
+    return _notice(session.asked(event, call, typed=text_in(payload, "prompt")))
 
 
 def _stop_failure(payload: Mapping[str, Any], event: StopEvent, call: Call) -> str:
-    kind, details = wire.text(payload, "error"), wire.text(payload, "error_details")
+    from ralphloop.engine import session
+
+    kind, details = text_in(payload, "error"), text_in(payload, "error_details")
     told = session.breaks_off(event, call, kind=kind, details=details)
     return wire.Wake(wire.clean(told)) if told else ""
 
@@ -61,7 +72,6 @@ def _notice(told: str) -> str:
     return wire.notice(told) if told else ""
 
 
-_HEARD = ("SessionStart", "UserPromptSubmit")  # of these the client shows what is said
 _HANDLERS = {
     "SessionStart": _session_start,
     "SessionEnd": _session_end,
@@ -70,21 +80,19 @@ _HANDLERS = {
 }
 
 
-SKILL = "Skill"  # the tool by which a model calls what a person types
-
-
 def keep(payload: Mapping[str, Any], call: Call) -> str:
+    """Note a command of ours that was typed, or that the model called, for the program that it starts."""
     by_model = payload.get("tool_name") == SKILL
     given = payload.get("tool_input") if by_model else payload
     command, text = ("skill", "args") if by_model else ("command_name", "command_args")
-    session = wire.session_of(payload) or ""
-    if isinstance(given, dict) and session and files.file_name(session):
-        name = wire.text(given, command)
+    session_id = wire.session_of(payload) or ""
+    if isinstance(given, dict) and session_id and files.file_name(session_id):
+        name = text_in(given, command)
         if name.startswith(call.registration + ":"):
             by_person = not by_model and _is_persons(payload, name, call)
             slash_command.put(
                 call.env,
-                session,
+                session_id,
                 slash_command.Typed(name, _whole(given.get(text)), by_person=by_person),
                 now=time.time(),
             )

@@ -44,18 +44,13 @@ def is_subagent(event: Mapping[str, Any]) -> bool:
     return bool(event.get("agent_id")) or event.get("hook_event_name") == "SubagentStop"
 
 
-def text(event: Mapping[str, Any], key: str) -> str:
-    value = event.get(key)
-    return value if isinstance(value, str) and "\0" not in value else ""
-
-
 def path(event: Mapping[str, Any], key: str) -> str:
-    value = text(event, key)
+    value = jsontext.text_in(event, key)
     return value if files.is_path(value) else ""
 
 
 def session_of(event: Mapping[str, Any]) -> Optional[str]:
-    return text(event, "session_id") or None
+    return jsontext.text_in(event, "session_id") or None
 
 
 def stop_event(event: Mapping[str, Any], *, cwd: str) -> StopEvent:
@@ -65,7 +60,7 @@ def stop_event(event: Mapping[str, Any], *, cwd: str) -> StopEvent:
         session=session_of(event),
         cwd=path(event, "cwd") or cwd,
         transcript=path(event, "transcript_path"),
-        prompt=text(event, "prompt_id"),
+        prompt=jsontext.text_in(event, "prompt_id"),
         active=event.get("stop_hook_active") is True,
         reply=reply if isinstance(reply, str) else None,
         background=tuple(_background(event.get("background_tasks"))),

@@ -37,7 +37,6 @@ from ralphloop.tasklists.registry import LAYOUTS
 PACKAGE = Path(__file__).resolve().parents[1]
 TEMPLATES = Path(__file__).resolve().parent / "templates"
 NAME = "greeter"
-TITLE = client().program.TITLE
 LIST = f".ralph/loops/{NAME}/feature_list.json"
 REFUSED = "is refused"
 FALSE_CLAIM = 2  # the turn in which the agent marks two tasks as done without any work
@@ -77,7 +76,7 @@ INSTALL = (
 )
 NEXT = (
     ("ralphloop new NAME --from ideas.md", "make tasks of a Markdown list"),
-    ("ralphloop run NAME", f"{TITLE} works through them"),
+    ("ralphloop run NAME", "{title} works through them"),
     ("ralphloop status", "see where the loop is"),
     ("ralphloop pause, ralphloop cancel", "let it rest, end it"),
 )
@@ -132,7 +131,7 @@ def _start_loop(stage: Stage, screen: Screen) -> None:
         f"ralphloop start {NAME} --yes",
     ):
         screen.command(command, stage.run(*command.split()))
-    screen.note(f"(Here a scripted agent stands in for {TITLE}; the hook is the real one.)")
+    screen.note(f"(Here a scripted agent stands in for {client().program.TITLE}; the hook is the real one.)")
 
 
 def _script(told: str, turn: int) -> Turn:
@@ -200,7 +199,7 @@ def _summarise(stage: Stage, screen: Screen, run: Run) -> None:
             screen.plain(f"  {line}")
     screen.title("Next, in a project of yours")
     for command, purpose in NEXT:
-        screen.plain(f"  {command:<35} {purpose}")
+        screen.plain(f"  {command:<35} {purpose.format(title=client().program.TITLE)}")
 
 
 def _is_installed() -> bool:

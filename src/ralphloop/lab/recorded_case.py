@@ -9,10 +9,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ralphloop.domain.model import PROJECT_VARIABLE, SESSION_VARIABLE
 from ralphloop.domain.plain import TURNS, plain
 from ralphloop.errors import CaseError, UserError
 from ralphloop.hook.belongings import HOME, ROOT
-from ralphloop.hook.recording import NAMES
+from ralphloop.hook.recording import variables
 from ralphloop.lab.conformance.case import Case, parse
 from ralphloop.lab.conformance.scene import BYTES, in_texts
 from ralphloop.loops.place import Place, require_person
@@ -155,10 +156,10 @@ def _step(known: Mapping[str, Any]) -> dict[str, Any]:
         step["without"] = without
     if cwd.startswith(ROOT + "/"):
         step["cwd"] = cwd[len(ROOT) + 1 :]
-    env = {name: known["env"][name] for name in NAMES if name in known["env"]}
-    env.pop("CLAUDE_CODE_SESSION_ID", None)
-    if env.get("CLAUDE_PROJECT_DIR") == ROOT:
-        del env["CLAUDE_PROJECT_DIR"]
+    env = {name: known["env"][name] for name in variables() if name in known["env"]}
+    env.pop(SESSION_VARIABLE, None)
+    if env.get(PROJECT_VARIABLE) == ROOT:
+        del env[PROJECT_VARIABLE]
     if env:
         step["env"] = env
     plugins = {name: traits(name).plugin for name in LAYOUTS}

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ralphloop.domain import jsontext
-from ralphloop.domain.model import LoopState, Turn
+from ralphloop.domain.model import PLUGIN_VARIABLE, PROJECT_VARIABLE, SESSION_VARIABLE, LoopState, Turn
 from ralphloop.domain.plain import plain
 from ralphloop.domain.situation import Decision, Need
 from ralphloop.engine import claim, find
@@ -30,7 +30,7 @@ from ralphloop.proof.prove import Prover
 from ralphloop.store import approvals, files
 from ralphloop.store.loop import LoopFiles
 from ralphloop.store.shelf import ARMED, ENDED, OWNED, Shelf
-from ralphloop.tasklists.registry import traits
+from ralphloop.tasklists.registry import LAYOUTS, traits
 
 PREFIX = "ralphloop-replay-"
 COMMAND = "ralphloop"
@@ -123,13 +123,13 @@ def _env(scene: Scene, record: Mapping[str, Any], recorded: Mapping[str, str]) -
     own = bin_folder / COMMAND
     own.write_text("#!/bin/sh\n", encoding="utf-8")
     own.chmod(0o700)
-    env = {"HOME": str(scene.home), "PATH": str(bin_folder), "CLAUDE_PROJECT_DIR": str(scene.root)}
+    env = {"HOME": str(scene.home), "PATH": str(bin_folder), PROJECT_VARIABLE: str(scene.root)}
     if record["plugin"]:
-        env["CLAUDE_PLUGIN_ROOT"] = str(bin_folder)
-    session = record["env"].get("CLAUDE_CODE_SESSION_ID")
+        env[PLUGIN_VARIABLE] = str(bin_folder)
+    session = record["env"].get(SESSION_VARIABLE)
     if session:
         marks = named_sessions(record)
-        env["CLAUDE_CODE_SESSION_ID"] = scene.fill(marks.get(session, session))
+        env[SESSION_VARIABLE] = scene.fill(marks.get(session, session))
     return {**env, **recorded}
 
 
@@ -139,7 +139,8 @@ def _must_stay(scene: Scene, call: Call, *, cwd: str) -> None:
     What is looked at here is all that a decision would find, and is read as the decision reads it.
     """
     top = str(scene.folder)
-    places = [cwd, os.path.join(str(scene.root), call.env.get("RALPH_LOOP_DIR") or "")]
+    chosen = [call.env.get(traits(name).chosen_by) or "" for name in LAYOUTS]
+    places = [cwd, *(os.path.join(str(scene.root), folder) for folder in chosen)]
     for root in find.roots(cwd, call.env):
         places += [] if files.inside(top, root) else [root]
         places += _armed_places(Shelf(root, call.env))

@@ -15,7 +15,7 @@ from ralphloop.loops.result import Tell, quiet
 from ralphloop.store import files, shelf, tasks
 from ralphloop.store.loop import LoopFiles
 from ralphloop.store.shelf import Shelf
-from ralphloop.tasklists.registry import LAYOUTS, own_file
+from ralphloop.tasklists.registry import LAYOUTS, own_file, traits
 from ralphloop.tasklists.source import Source
 
 UNDER_WAY = (shelf.OWNED, shelf.ARMED)
@@ -82,7 +82,7 @@ class Place:
 
     @property
     def _names_folder(self) -> bool:
-        return os.path.isabs(self.env.get("RALPH_LOOP_DIR") or "")
+        return any(os.path.isabs(self.env.get(traits(name).chosen_by) or "") for name in LAYOUTS)
 
     def owned_by(self, session: str) -> LoopFiles | None:
         for here in self.shelves:

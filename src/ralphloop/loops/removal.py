@@ -25,8 +25,7 @@ from ralphloop.views import figure
 
 # In a loop's folder of the state directory: what the next stop makes anew, and what is only for a next stop.
 AGAIN = ("cursor.json",)
-ROLES = dict.fromkeys(role for name in LAYOUTS for role in traits(name).files)
-OVER = (*AGAIN, *ROLES, BEGUN, "protected", "request", "supervisor.json", "waker.lock")
+OVER = (BEGUN, "protected", "request", "supervisor.json", "waker.lock")
 # Of the project: what was approved, the marks of sessions, whether stops are recorded.
 ID = re.compile(r"[a-z]+-\S+-\d{8}T\d{6}Z(-\d+)?", re.ASCII)  # what a loop's folder is called
 OF_PROJECT = {"approved.json": "your approvals: you are asked again", "record": "the switch of `record on`"}
@@ -145,7 +144,8 @@ def _records(here: Shelf, kind: str) -> list[str]:
 
 
 def _spare(loop: LoopFiles) -> Part:
-    names = OVER if loop.state().outcome in FINAL else AGAIN
+    roles = dict.fromkeys(role for name in LAYOUTS for role in traits(name).files)
+    names = (*AGAIN, *roles, *OVER) if loop.state().outcome in FINAL else AGAIN
     paths = [os.path.join(loop.kept, name) for name in names]
     return _part(f"copies and indexes of {_loop(loop)}", paths, loop=loop.record.id)
 

@@ -1,4 +1,5 @@
-"""The client as it is set up here: settings with our hooks, its cap, whether a loop can run, its start."""
+"""The client as it is set up here: settings with our hooks, its cap, whether a loop can run, the interpreter
+that the hook gets, and the launch on a loop."""
 
 from __future__ import annotations
 

@@ -204,8 +204,8 @@ def skip(place: Place, task: str, *, loop: str | None = None) -> Result:
         if opened.ledger.state(opened.task(task)) in model.CLOSED:
             shows = f"`ralphloop status {opened.loop.record.name}` shows the open ones"
             raise UserError(f"{task} is done already; there is nothing to skip. {shows}.")
-        listed, place_ = opened.tasks, opened.index(task)
-        is_open = leave_out(opened.loop, place_, state=opened.state, ledger=opened.ledger, listed=listed)
+        listed, at = opened.tasks, opened.index(task)
+        is_open = leave_out(opened.loop, at, state=opened.state, ledger=opened.ledger, listed=listed)
         again = "" if is_open else " already"
         return _result(opened, task, f"{task} is skipped{again}.")
 

@@ -93,7 +93,7 @@ def guard(loop: LoopFiles, tasks: TaskList, texts: Texts, ledger: Ledger) -> Gua
         guarded.tasks = layout.parse(guarded.texts)
         _tell_restored(guarded, restored.faults)
     if restored.added:
-        _hold_additions(guarded, layout, original, ledger)
+        _hold_additions(guarded, layout, original=original, ledger=ledger)
     if guarded.texts[role] != texts.get(role):
         _write(loop, role, guarded)
     return guarded
@@ -108,7 +108,7 @@ def _tell_restored(guarded: Guarded, faults: list[tuple[str, str]]) -> None:
     )
 
 
-def _hold_additions(guarded: Guarded, layout: Layout, original: str, ledger: Ledger) -> None:
+def _hold_additions(guarded: Guarded, layout: Layout, *, original: str, ledger: Ledger) -> None:
     """Take out the added tasks that are too many; the ledger learns which task was split how often."""
     known = {name for name, facts in ledger.tasks.items() if facts.get("added")}
     modified = {name: int(facts["modified"]) for name, facts in ledger.tasks.items()

@@ -137,14 +137,19 @@ def with_pins(loop: LoopFiles, ledger: Ledger) -> tuple[TaskList, list[str]]:
     return found.tasks, found.notes
 
 
+def _called(tasks: TaskList) -> list[str]:
+    from ralphloop.domain.additions import names
+
+    return names(tasks.tasks)
+
+
 def _guard(tasks: TaskList, texts: dict[str, Optional[str]], *, loop: LoopFiles, ledger: Ledger) -> Guarded:
     """The list with its pinned criteria in place; the ledger learns which tasks are new."""
-    from ralphloop.domain.additions import names
     from ralphloop.domain.ledger import name_tasks
     from ralphloop.store import pins
 
     guarded = pins.guard(loop, tasks, texts, ledger)
-    called = names(guarded.tasks.tasks) if guarded.added else []
+    called = _called(guarded.tasks) if guarded.added else []
     name_tasks(guarded.tasks, ledger)
     added = [task.id for name, task in zip(called, guarded.tasks.tasks) if name in guarded.added]
     new = [name for name in added if "added" not in ledger.tasks.get(name, {})]

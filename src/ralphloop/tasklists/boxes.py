@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from ralphloop.domain.model import Task
-from ralphloop.tasklists import markdown, restoring
-from ralphloop.tasklists.restoring import Restored
+from ralphloop.tasklists import markdown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Iterable
 
     from ralphloop.tasklists.markdown import Line
+    from ralphloop.tasklists.restoring import Edit, Restored
     from ralphloop.tasklists.source import Texts
 
 _DIGITS = "0123456789"
 _SEPARATORS = (":", "-", "–", "—")
 _LONGEST_MARK = 40
+_REMOVED = ["removed"]
 
 
 def parse(text: str) -> list[Task]:
@@ -230,10 +231,6 @@ def _code_span(text: str) -> str:
     return inner.strip()
 
 
-_DIGITS = "0123456789"
-_REMOVED = ["removed"]
-
-
 class _Boxes:
     """A tasks.md as read: its lines, which of them each task has, and the tasks."""
 
@@ -263,16 +260,18 @@ class _Boxes:
 
 
 def restore(texts: Texts, pinned: Texts) -> Restored:
+    from ralphloop.tasklists import restoring
+
     old, new = pinned.get("tasks"), texts.get("tasks")
     if old is None or old == new:
-        return Restored()
+        return restoring.Restored()
     if new is None:
-        return Restored({"tasks": old}, faults=[("", "removed")])
+        return restoring.Restored({"tasks": old}, faults=[("", "removed")])
     then, now = _Boxes(old), _Boxes(new)
     pairs = restoring.pair(then.tasks, now.tasks)
     changed = _changes(then, now, pairs)
     if not any(changed):
-        return Restored(added=restoring.added(now.tasks, pairs))
+        return restoring.Restored(added=restoring.added(now.tasks, pairs))
     edits = _edits(then, now, pairs=pairs, changed=changed) if now.tasks else []
     text = restoring.splice(new, edits)
     mended = _Boxes(text)  # a fence or an indent around them can still hide tasks that are back
@@ -280,7 +279,7 @@ def restore(texts: Texts, pinned: Texts) -> Restored:
     if any(_changes(then, mended, pairs)):
         return _start_over(then, now)
     faults = [(restoring.shown(task), what) for task, found in zip(then.tasks, changed) for what in found]
-    return Restored({"tasks": text}, faults=faults, added=restoring.added(mended.tasks, pairs))
+    return restoring.Restored({"tasks": text}, faults=faults, added=restoring.added(mended.tasks, pairs))
 
 
 def _changes(then: _Boxes, now: _Boxes, pairs: list[int]) -> list[list[str]]:
@@ -329,9 +328,9 @@ def _state_at(row: str) -> int:
     return len(row) - len(box) + 1 if is_box and bare[:1] in marks and bare[1:2] in (" ", "\t") else 0
 
 
-def _edits(then: _Boxes, now: _Boxes, *, pairs: list[int], changed: list[list[str]]) -> list[restoring.Edit]:
+def _edits(then: _Boxes, now: _Boxes, *, pairs: list[int], changed: list[list[str]]) -> list[Edit]:
     """Each changed block as it has to be, and each removed one behind the one that it stood behind."""
-    edits: list[restoring.Edit] = []
+    edits: list[Edit] = []
     newline = _newline(now.text if "\n" in now.text else then.text)
     anchor = -1
     for at, (place, found) in enumerate(zip(pairs, changed)):
@@ -375,12 +374,16 @@ def _with_state(row: str, state: str) -> str:
 
 def _start_over(then: _Boxes, now: _Boxes) -> Restored:
     """The pinned text with the claims of the present one: there is nothing to mend block by block."""
+    from ralphloop.tasklists import restoring
+
     claims = dict(zip(restoring.keys(now.tasks), [task.done for task in now.tasks]))
     text = restoring.splice(then.text, list(_claimed(then, claims)))
-    return Restored({"tasks": text}, faults=[("", "structure")])
+    return restoring.Restored({"tasks": text}, faults=[("", "structure")])
 
 
-def _claimed(then: _Boxes, claims: dict[tuple[str, str], bool]) -> Iterable[restoring.Edit]:
+def _claimed(then: _Boxes, claims: dict[tuple[str, str], bool]) -> Iterable[Edit]:
+    from ralphloop.tasklists import restoring
+
     for place, key in enumerate(restoring.keys(then.tasks)):
         done = claims.get(key, then.tasks[place].done)
         if done != then.tasks[place].done:

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from ralphloop.domain import jsontext
 from ralphloop.domain.model import Task, TaskList
-from ralphloop.tasklists import restoring
-from ralphloop.tasklists.restoring import Restored
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Callable, Iterable, Optional
 
+    from ralphloop.tasklists.restoring import Edit, Restored
     from ralphloop.tasklists.source import Texts
 
 _A_PERSON = "a person"
 _RARE = frozenset(["depends_on", "model", "needs_human", "timeout_s", "verify"])
+# What is pinned: of a feature, and around them all.
+_FIELDS = ("description", "title", "steps", "verify", "timeout_s")
+_SHARED = ("verify", "protect", "timeout_s")
+_REMOVED = ["removed"]
 
 
 def parse(texts: Texts) -> TaskList:
@@ -158,11 +161,6 @@ def array_at(text: str) -> int:
     return features.start if features else len(text)
 
 
-_FIELDS = ("description", "title", "steps", "verify", "timeout_s")
-_SHARED = ("verify", "protect", "timeout_s")
-_REMOVED = ["removed"]
-
-
 class _Features:
     """A feature list as read; ValueError if it cannot be."""
 
@@ -175,12 +173,14 @@ class _Features:
 
 
 def restore(texts: Texts, pinned: Texts) -> Restored:
+    from ralphloop.tasklists import restoring
+
     old, new = pinned.get("list"), texts.get("list")
     if old is None or old == new:
-        return Restored()
+        return restoring.Restored()
     then = _Features(old)
     if new is None:
-        return Restored({"list": old}, faults=[("", "removed")])
+        return restoring.Restored({"list": old}, faults=[("", "removed")])
     try:
         now = _Features(new)
     except ValueError:
@@ -190,13 +190,15 @@ def restore(texts: Texts, pinned: Texts) -> Restored:
 
 
 def _mend(then: _Features, now: _Features) -> Restored:
+    from ralphloop.tasklists import restoring
+
     pairs = restoring.pair(then.tasks, now.tasks)
     shared, changed = _changes(then, now, pairs)
     faults = [("", field) for field in shared]
     for task, fields in zip(then.tasks, changed):
         faults += [(restoring.shown(task), field) for field in fields]
     if not faults:
-        return Restored(added=restoring.added(now.tasks, pairs))
+        return restoring.Restored(added=restoring.added(now.tasks, pairs))
     text = restoring.splice(now.text, _edits(then, now, pairs=pairs, changed=changed))
     text = _put_back(text, then.text, fields=shared)
     mended = _Features(text)
@@ -204,7 +206,7 @@ def _mend(then: _Features, now: _Features) -> Restored:
     shared, changed = _changes(then, mended, pairs)
     if shared or any(changed):  # twins that changed places can have traded their criteria
         return _start_over(then, now.text)
-    return Restored({"list": text}, faults=faults, added=restoring.added(mended.tasks, pairs))
+    return restoring.Restored({"list": text}, faults=faults, added=restoring.added(mended.tasks, pairs))
 
 
 def _changes(then: _Features, now: _Features, pairs: list[int]) -> tuple[list[str], list[list[str]]]:
@@ -249,13 +251,11 @@ def _same(old: Any, new: Any) -> bool:
     return True
 
 
-def _edits(
-    then: _Features, now: _Features, *, pairs: list[int], changed: list[list[str]]
-) -> list[restoring.Edit]:
+def _edits(then: _Features, now: _Features, *, pairs: list[int], changed: list[list[str]]) -> list[Edit]:
     """Each changed feature as it has to be, and each removed one behind the one that it stood behind."""
     if _REMOVED in changed and not now.features:
         return [_refill(then.text, now.text)]
-    edits: list[restoring.Edit] = []
+    edits: list[Edit] = []
     was, now_at = list(spans(then.text)), list(spans(now.text))
     anchor = -1
     for at, (place, fields) in enumerate(zip(pairs, changed)):
@@ -274,7 +274,7 @@ def _edits(
     return edits
 
 
-def _refill(old: str, new: str) -> restoring.Edit:
+def _refill(old: str, new: str) -> Edit:
     """An array that was emptied, as it was."""
     start, target = array_at(old), array_at(new)
     ends = [span.end for span in spans(old)]
@@ -295,18 +295,22 @@ def _put_back(text: str, pinned: str, *, fields: list[str]) -> str:
 
 def _start_over(then: _Features, new: str) -> Restored:
     """The pinned text with the claims of the present one: there is nothing to mend piece by piece."""
+    from ralphloop.tasklists import restoring
+
     claims = _claims(new)
-    edits: list[restoring.Edit] = []
+    edits: list[Edit] = []
     for key, task, span in zip(restoring.keys(then.tasks), then.tasks, spans(then.text)):
         done = claims.get(key, task.done)
         if done != task.done:
             feature = then.text[span.start : span.end]
             edits.append((span.start, span.end, set_passes(feature, 0, done=done)))
-    return Restored({"list": restoring.splice(then.text, edits)}, faults=[("", "structure")])
+    return restoring.Restored({"list": restoring.splice(then.text, edits)}, faults=[("", "structure")])
 
 
 def _claims(text: str) -> dict[tuple[str, str], bool]:
     """Whether each task is said to be done; of two with one id, both have to say so."""
+    from ralphloop.tasklists import restoring
+
     try:
         features = read(text)[1]
     except ValueError:

@@ -204,8 +204,6 @@ def write_fields(text: str, fields: dict[str, int], *, at: int = 0) -> str:
 
 
 def restore(texts: Texts, pinned: Texts) -> Restored:
-    from ralphloop.tasklists import boxes
-
     return boxes.restore(texts, pinned)
 
 

@@ -10,6 +10,8 @@ from ralphloop.domain.limits import duration
 from ralphloop.domain.model import UNLIMITED
 from ralphloop.domain.table import DOLLARS, LIMITS, TIME, TOKENS
 
+VARIABLE = "RALPHLOOP_CLOCK"
+
 
 class Used(NamedTuple):
     """One limit of a loop; what was used of it is None where nobody can tell."""
@@ -88,9 +90,6 @@ def time_told(limit: Used, working_s: float | None) -> str:
 
 def local(seconds: float, shape: str = "%Y-%m-%d %H:%M:%S") -> str:
     return time.strftime(shape, time.localtime(seconds))
-
-
-VARIABLE = "RALPHLOOP_CLOCK"
 
 
 def clock(env: Mapping[str, str]) -> Callable[[], float]:

@@ -18,6 +18,7 @@ ROWS = 40  # of a screen where there is none
 # word: it is to be copied.
 _WORD = re.compile(r"( *)((?:· )?(?:\\\S|(`+)(?!`)(?:.*?[^`])?\3(?!`)|\S)+)")
 _MARKS = " !✓✗☐–~?-·"  # at a line's beginning; what follows below stands behind them
+SHOWN = 3  # of what a list has many of
 
 
 def size_of(stream: TextIO, env: Mapping[str, str], *, rows: int = ROWS) -> tuple[int, int]:
@@ -83,9 +84,6 @@ def prefix(text: str, width: int) -> str:
 
 def padded(text: str, width: int) -> str:
     return text + " " * (width - width_of(text))
-
-
-SHOWN = 3  # of what a list has many of
 
 
 class Where:

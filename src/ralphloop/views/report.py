@@ -23,6 +23,14 @@ from ralphloop.views.journal import Entry, Stretch
 from ralphloop.views.snapshot import LoopView, TaskView, view_of, worked_until
 
 SHOWN = 5
+UNKNOWN = "unknown"  # the state of a task that the journal names and the list does not
+# what a stop's entry says it refused, besides tasks
+COMPLETION = {
+    PROMISE: f"{PROMISE} was said while tasks were open",
+    "completion": "every task was marked done without a single tool call",
+}
+
+_REFUSAL = ("task", "command", "detail", "evidence")
 
 
 class Check(NamedTuple):
@@ -121,16 +129,6 @@ def final_run(checks: Sequence[Check]) -> FinalRun | None:
 def _some(names: Sequence[str]) -> str:
     more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
     return ", ".join(names[:SHOWN]) + more
-
-
-UNKNOWN = "unknown"  # the state of a task that the journal names and the list does not
-# what a stop's entry says it refused, besides tasks
-COMPLETION = {
-    PROMISE: f"{PROMISE} was said while tasks were open",
-    "completion": "every task was marked done without a single tool call",
-}
-
-_REFUSAL = ("task", "command", "detail", "evidence")
 
 
 class Refused(NamedTuple):

@@ -31,6 +31,33 @@ MOODS = {
     "claimed": "wait",
 }
 FOLDED = ("evidence", "timeline")
+# of the timeline
+WIDTH, LEFT, RIGHT = 1000.0, 150.0, 980.0
+ROW, TOP, AXIS = 22.0, 8.0, 40.0
+IDLE = 40  # rows of tasks that were never at hand
+FOLD, FOLDS = 26.0, 8  # the width of a rest that is folded, and how many are
+LABEL = 18  # characters of a task's id
+TICKS = 8
+STEPS_S = (
+    1,
+    5,
+    15,
+    30,
+    60,
+    120,
+    300,
+    600,
+    900,
+    1800,
+    3600,
+    7200,
+    10800,
+    21600,
+    43200,
+    86400,
+    604800,
+    2592000,
+)
 
 
 def html(report: Report) -> str:
@@ -78,34 +105,6 @@ def _cell(value: str) -> str:
     if isinstance(value, Code):
         return f"<code>{escaped(value)}</code>" if value else ""
     return f'<span class="{MOODS[value]}">{value}</span>' if value in MOODS else escaped(value)
-
-
-WIDTH, LEFT, RIGHT = 1000.0, 150.0, 980.0
-ROW, TOP, AXIS = 22.0, 8.0, 40.0
-IDLE = 40  # rows of tasks that were never at hand
-FOLD, FOLDS = 26.0, 8  # the width of a rest that is folded, and how many are
-LABEL = 18  # characters of a task's id
-TICKS = 8
-STEPS_S = (
-    1,
-    5,
-    15,
-    30,
-    60,
-    120,
-    300,
-    600,
-    900,
-    1800,
-    3600,
-    7200,
-    10800,
-    21600,
-    43200,
-    86400,
-    604800,
-    2592000,
-)
 
 
 class Mark(NamedTuple):

@@ -40,6 +40,9 @@ from ralphloop.views.cost import Spending
 from ralphloop.views.figure import Used
 
 ORPHAN_S = 24 * 3600.0
+# of a notice that the client tries again: where it is looked for, and how long it counts
+LAST_MAX = 64 * 1024
+FRESH_S = 120.0  # the longest pause between two tries is about 40 s: an older notice is a dead client's
 
 
 class TaskView(NamedTuple):
@@ -294,10 +297,6 @@ def _rank(view: LoopView) -> tuple[int, float]:
     if view.state == ENDED:
         return 3, -(view.ended_at or view.seen_at)
     return (1 if outcome(view.outcome).person else 2), -view.started_at
-
-
-LAST_MAX = 64 * 1024
-FRESH_S = 120.0  # the longest pause between two tries is about 40 s: an older notice is a dead client's
 
 
 def last_retry(path: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ralphloop.agents.presence import AGENT_TOOLS, agent_in, scrubbed
+from ralphloop.agents.presence import agent_in, agent_tools, scrubbed
 from unit.domain.cases import each
 
 # What Claude Code 2.1.325 adds for its agent's commands, its hooks, and those of plugins.
@@ -49,7 +49,7 @@ def test_marks_of_a_client_go_and_what_the_person_set_stays() -> None:
     assert scrubbed({**OF_THE_CLIENT, **OF_THE_PERSON}) == {**OF_THE_PERSON, "RALPHLOOP_RUN": "1"}
 
 
-@each("name", sorted(AGENT_TOOLS))
+@each("name", sorted(agent_tools()))
 def test_no_agent_is_seen_in_what_is_left(name: str) -> None:
     assert agent_in({name: "1"})
     assert agent_in(scrubbed({name: "1"})) == ""

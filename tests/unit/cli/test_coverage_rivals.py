@@ -28,7 +28,7 @@ BLOCKS = "event: stop\naction: block\n"
 )
 def test_a_rule_is_switched_off_and_every_other_byte_stays(before: str, after: str) -> None:
     assert coverage.is_blocking(before)
-    assert coverage.switched_off(before) == after
+    assert coverage.rule_switched_off(before) == after
     assert not coverage.is_blocking(after)
 
 
@@ -36,4 +36,4 @@ def test_a_rule_is_switched_off_and_every_other_byte_stays(before: str, after: s
     "text", ["", "no rule", f"---\nenabled: false\n{BLOCKS}---\n", "---\nevent: bash\n---\n"]
 )
 def test_what_blocks_no_stop_is_not_changed(text: str) -> None:
-    assert coverage.switched_off(text) is None
+    assert coverage.rule_switched_off(text) is None

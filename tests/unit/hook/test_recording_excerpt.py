@@ -32,7 +32,7 @@ def listed(tmp_path: Path) -> Source:
 def kept(tmp_path: Path, listed: Source, *lines: str) -> list[dict[str, Any]]:
     path = tmp_path / "t.jsonl"
     path.write_text("".join(lines))
-    return [json.loads(each) for each in recording.ownership(str(path), [listed], claude).splitlines()]
+    return [json.loads(each) for each in recording.ownership(str(path), [listed], client=claude).splitlines()]
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_a_long_transcript_is_kept_from_the_start_of_a_line(
 def test_what_cannot_be_read_is_empty(tmp_path: Path, name: str) -> None:
     found = recording.tail(str(tmp_path / name), seen=3)
     assert (found.before, found.new, found.skipped) == ("", "", 0)
-    assert recording.ownership(str(tmp_path / name), [], claude) == ""
+    assert recording.ownership(str(tmp_path / name), [], client=claude) == ""
 
 
 def test_a_question_is_left_out_and_the_loops_own_prompt_kept(tmp_path: Path, listed: Source) -> None:

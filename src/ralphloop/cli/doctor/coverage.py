@@ -20,6 +20,14 @@ from ralphloop.store.installs import SettingsFile
 from ralphloop.tasklists import frontmatter
 from ralphloop.tasklists.registry import LAYOUTS, traits
 
+LOOPS = ("ralph-wiggum", "ralph-loop")
+RULES = "hookify"
+BACKUP = ".ralphloop-doctor-backup"
+# of such a plugin's rule: the switch, and where its settings begin
+KEY, OFF = "enabled", "false"
+HEAD = re.compile(r"\ufeff?---[ \t]*(\r?\n)")
+ENABLED = re.compile(r"^(enabled[ \t]*:)([ \t]*)[^\s#]*", re.MULTILINE)
+
 
 def listed(place: Place) -> tuple[str, ...]:
     """The layouts that have a task list here."""
@@ -29,7 +37,7 @@ def listed(place: Place) -> tuple[str, ...]:
 
 def examine(place: Place, setup: Setup) -> Iterator[Finding]:
     yield from _faults(setup)
-    yield from _switched_off(setup)
+    yield from _hooks_off(setup)
     yield from _coverage(setup, listed(place))
     yield from _broken(setup)
     value = cap_in(place.env, setup.settings)
@@ -46,7 +54,7 @@ def _faults(setup: Setup) -> Iterator[Finding]:
             yield Finding("settings", FATAL, told, "Repair it")
 
 
-def _switched_off(setup: Setup) -> Iterator[Finding]:
+def _hooks_off(setup: Setup) -> Iterator[Finding]:
     if setup.off is not None:
         told = f"`disableAllHooks` in {setup.off.path} switches every hook off"
         yield Finding("hooks", FATAL, told, "Remove it")
@@ -121,15 +129,6 @@ def _again(each: Registration) -> str:
     return f"Run `ralphloop install --scope {each.scope}` again"
 
 
-LOOPS = ("ralph-wiggum", "ralph-loop")
-RULES = "hookify"
-BACKUP = ".ralphloop-doctor-backup"
-# of such a rule: the switch, and where its settings begin
-KEY, OFF = "enabled", "false"
-HEAD = re.compile(r"\ufeff?---[ \t]*(\r?\n)")
-ENABLED = re.compile(r"^(enabled[ \t]*:)([ \t]*)[^\s#]*", re.MULTILINE)
-
-
 def rivals(place: Place, setup: Setup) -> Iterator[Finding]:
     for plugin in setup.plugins:
         if plugin.name in LOOPS:
@@ -184,7 +183,7 @@ def _rules(place: Place) -> Iterator[Finding]:
                 fix = "Run `ralphloop doctor --fix`, which sets `enabled: false` in it"
                 told = f"the hookify rule {path} blocks stops on its own"
                 file = SettingsFile(path, place.env, root=folder)
-                repair = Repair(f"Set `enabled: false` in {path}", partial(_switch_off, file))
+                repair = Repair(f"Set `enabled: false` in {path}", partial(_switch_rule_off, file))
                 yield Finding("rivals", WARNING, told, fix, repair)
 
 
@@ -194,7 +193,7 @@ def is_blocking(text: str) -> bool:
     return blocks and not frontmatter.is_off(said, KEY)
 
 
-def switched_off(text: str) -> str | None:
+def rule_switched_off(text: str) -> str | None:
     """The rule with `enabled: false`, every other byte as it was; None for a text where that has no place."""
     head = HEAD.match(text)
     if head is None or not is_blocking(text):
@@ -222,8 +221,8 @@ def _remove_plugin(file: SettingsFile, name: str) -> str:
     return f"removed {name} from {_amend(file, partial(client().settings.without_plugin, name=name))}"
 
 
-def _switch_off(file: SettingsFile) -> str:
-    return f"set `enabled: false` in {_amend(file, switched_off)}"
+def _switch_rule_off(file: SettingsFile) -> str:
+    return f"set `enabled: false` in {_amend(file, rule_switched_off)}"
 
 
 def _amend(file: SettingsFile, change: Callable[[str], str | None]) -> str:

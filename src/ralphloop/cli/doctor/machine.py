@@ -36,7 +36,7 @@ def client(place: Place) -> Finding:
     path, agent = client_path(place.env), registry.client().program
     if not path:
         told, cure = registry.missing(agent)
-        return Finding("client", FATAL, told, cure[0].upper() + cure[1:])
+        return Finding("client", FATAL, told, _begun(cure))
     answer = ask([path, "--version"], place.env)
     found = re.search(r"(\d+)\.(\d+)\.(\d+)", answer.output)
     if found is None:

@@ -88,8 +88,8 @@ class Kind:
         return f"There is no {self.word} here yet. Next: `{self.typed(self.asks, WHAT)}`"
 
     def shared(self, root: str) -> str:
-        """The project's principles, which every step reads."""
-        return os.path.join(root, self.principles)
+        """The project's principles, which every step reads; empty where its kind has none."""
+        return os.path.join(root, self.principles) if self.principles else ""
 
     def writer(self, document: str) -> str:
         """The action that writes this document."""
@@ -178,7 +178,8 @@ class Spec:
 
     def must_keep_documents_inside(self, *more: str) -> None:
         self.must_keep_inside(NOTES, *self.kind.documents, *more)
-        must_stay(self.kind.shared(self.root), self.root)
+        if self.kind.principles:
+            must_stay(self.kind.shared(self.root), self.root)
 
     def shown(self, name: str = "") -> str:
         """A file of it, or its folder, as seen from where the command runs."""

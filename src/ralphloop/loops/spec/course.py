@@ -183,7 +183,7 @@ def goal_line(spec: Spec) -> list[str]:
 def principles_missing(specs: Specs) -> list[str]:
     """That the project's principles are not written down, where every step reads them."""
     path, how = specs.kind.shared(specs.root), specs.kind.typed("constitution")
-    if not specs.kind.principles or os.path.isfile(path):
+    if not path or os.path.isfile(path):
         return []
     return [f"! {os.path.relpath(path)} is missing: `{how}` writes the project's principles down."]
 

@@ -13,7 +13,7 @@ from ralphloop.errors import UserError
 from ralphloop.loops.place import Place
 from ralphloop.loops.result import Result
 from ralphloop.loops.spec import state_file, wording
-from ralphloop.loops.spec.catalogue import NOTES, SPECUM_KIND, WHAT, Kind, Spec, Specs, must_stay, specs_here
+from ralphloop.loops.spec.catalogue import NOTES, WHAT, Kind, Spec, Specs, must_stay, specs_here
 from ralphloop.store import files
 from ralphloop.store.shelf import Shelf
 from ralphloop.tasklists.spec_state import safe_name
@@ -24,6 +24,7 @@ PENDING, IN_PROGRESS, COMPLETED = "pending", "in_progress", "completed"
 
 @dataclass(frozen=True)
 class Epic:
+    kind: Kind  # of its specs
     name: str
     path: str  # of its state
     text: str
@@ -67,22 +68,21 @@ def current(specs: Specs, home: str) -> Epic | None:
     text = files.read_quietly(path) if name and files.inside(path, specs.root) else None
     if text is None:
         return None
-    return _read(name, path, text=text)
+    return _read(specs.kind, path, name=name, text=text)
 
 
-def _read(name: str, path: str, *, text: str) -> Epic:
+def _read(kind: Kind, path: str, *, name: str, text: str) -> Epic:
     try:
         data = jsontext.parse_object(text)
     except ValueError as error:
-        return Epic(name, path, text, (), f"is corrupt ({error}); repair it")
+        return Epic(kind, name, path, text, (), f"is corrupt ({error}); repair it")
     rows, newer = data.get("specs", []), state_file.newer(data)
     if newer:
-        return Epic(
-            name, path, text, (), f"is from a newer version ({newer}); update the plugin ralph-specum"
-        )
+        fault = f"is from a newer version ({newer}); update the plugin {kind.traits.plugin}"
+        return Epic(kind, name, path, text, (), fault)
     if not isinstance(rows, list):
-        return Epic(name, path, text, (), "is corrupt (`specs` is no list); repair it")
-    return Epic(name, path, text, tuple(row for row in rows if _is_row(row)))
+        return Epic(kind, name, path, text, (), "is corrupt (`specs` is no list); repair it")
+    return Epic(kind, name, path, text, tuple(row for row in rows if _is_row(row)))
 
 
 def _is_row(row: object) -> bool:
@@ -95,10 +95,10 @@ def _rows(text: str) -> list[jsontext.Span]:
     return [row for row in jsontext.members(text, found.start) if _is_row(row.value)] if found else []
 
 
-def epic(kind: Kind, place: Place, words: list[str], *, spec: str | None, after: list[str]) -> Result:
+def epic(kind: Kind, place: Place, said: list[str], *, spec: str | None, waits_for: list[str]) -> Result:
     """Cut a large goal into specs: begin an epic, add one spec to it, or show it."""
-    text = wording.whole(words).strip()
-    if after and not spec:
+    text = wording.whole(said).strip()
+    if waits_for and not spec:
         raise UserError("--after says what a spec waits for; name that spec with --spec.")
     if spec and text:
         raise UserError(
@@ -106,8 +106,8 @@ def epic(kind: Kind, place: Place, words: list[str], *, spec: str | None, after:
         )
     specs = specs_here(kind, place, inside=bool(text))
     if text:
-        return _create(place, specs, text=words)
-    return _add(place, specs, name=spec, waits_for=after) if spec else _result(_must_have(specs))
+        return _create(place, specs, text=said)
+    return _add(place, specs, name=spec, waits_for=waits_for) if spec else _result(_must_have(specs))
 
 
 def _create(place: Place, specs: Specs, *, text: list[str]) -> Result:
@@ -124,7 +124,7 @@ def _create(place: Place, specs: Specs, *, text: list[str]) -> Result:
         files.build_folder(folder, texts, beside=home)
         files.write_shared(pointer, named.name + "\n", root=specs.root)
     shown = os.path.relpath(folder)
-    adds = f"{words.command(place.env)} specum triage --spec NAME --after OTHER"
+    adds = f"{words.command(place.env)} {specs.kind.layout} triage --spec NAME --after OTHER"
     told = (
         f"Epic {named.name} in {shown}.",
         f"Read: {shown}/{NOTES}",
@@ -165,7 +165,7 @@ def _with_spec(epic: Epic, name: str, *, waits_for: list[str]) -> Epic:
     else:
         row = {"name": name, "status": PENDING, "dependencies": list(dict.fromkeys(waits_for))}
         text = append_item(epic.text, "specs", row)
-    changed = _read(epic.name, epic.path, text=text)
+    changed = _read(epic.kind, epic.path, name=epic.name, text=text)
     circle = " after ".join(_circle(changed))
     if circle:
         raise UserError(f"these specs would wait for each other for ever: {line(circle)}; leave one out.")
@@ -240,5 +240,5 @@ def tell(epic: Epic) -> list[str]:
         waits = f", after {', '.join(after(spec))}" if after(spec) else ""
         told.append(f"  {spec['name']}: {spec.get('status', PENDING)}{waits}")
     if epic.following:
-        told.append(f"Next: `{SPECUM_KIND.typed('start', epic.following)}`")
+        told.append(f"Next: `{epic.kind.typed('start', epic.following)}`")
     return told

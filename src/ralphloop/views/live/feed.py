@@ -18,75 +18,12 @@ from ralphloop.domain.plain import plain
 from ralphloop.engine import under_way
 from ralphloop.engine.account import transcripts_of
 from ralphloop.engine.api_error import masked
-from ralphloop.engine.under_way import text, texts
 from ralphloop.store import files, shelf, supervisor
-from ralphloop.store.files import older
 from ralphloop.store.loop import JOURNAL, JOURNAL_MAX, LoopFiles, iso
-from ralphloop.store.supervisor import Holder
 from ralphloop.views import journal
 from ralphloop.views.cost import Share, elapsed_s
-from ralphloop.views.journal import Entry, at
 from ralphloop.views.live.follow import Tail
 from ralphloop.views.snapshot import LoopView, TaskView, left_at, view_of, worked_until
-
-
-class Burndown:
-    """Keeps when each task was last said to be done, and when it was added."""
-
-    def __init__(self) -> None:
-        self._closed: dict[str, float] = {}
-        self._added: dict[str, float] = {}
-        self._begins: list[float] = []
-        self._ends: list[float] = []
-
-    def note(self, entry: Entry) -> None:
-        when, event = at(entry), entry["event"]
-        for name in texts(entry, "claimed") + texts(entry, "proven") if event == "stop" else ():
-            self._closed[name] = when
-        if event in ("claim", "proven", "accept", "skip", "set_aside"):
-            self._closed[text(entry, "task")] = when
-        for name in texts(entry, "tasks") if event == "added" else ():
-            self._added.setdefault(name, when)
-
-    def settle(self, tasks: Iterable[TaskView], *, begin: float, seen: float) -> None:
-        """Take the tasks as they are now: what is closed without a word was closed by the last look."""
-        counted = [task for task in tasks if task.state != GIVEN]
-        self._begins = sorted(self._added.get(task.id, begin) for task in counted)
-        self._ends = sorted(
-            self._closed.get(task.id, seen) for task in counted if task.state not in (OPEN, ASKED, CLAIMED)
-        )
-
-    def samples(self, count: int, *, begin: float, end: float) -> list[int]:
-        """The open tasks at `count` moments, the first at the begin and the last now."""
-        step = max(0.0, end - begin) / max(1, count - 1)
-        moments = [begin + step * place for place in range(count - 1)]
-        return [self._open(moment) for moment in moments] + [len(self._begins) - len(self._ends)]
-
-    def _open(self, moment: float) -> int:
-        return bisect_right(self._begins, moment) - bisect_right(self._ends, moment)
-
-
-class Tally:
-    """Each message once, also where a session that goes on under another id repeats the older one's lines."""
-
-    def __init__(self) -> None:
-        self.total = Share()
-        self._meter = client().usage.Meter(exact=True)
-
-    @property
-    def known(self) -> bool:
-        """Whether there was a transcript to count in."""
-        return any(map(os.path.isfile, self._meter.transcripts))
-
-    def read(self, paths: Iterable[str], *, since: str, counts: Callable[[str], bool]) -> bool:
-        """Count what is new; `counts` says of a time stamp whether the loop was under way then."""
-        before, cost_usd = self.total.tokens, client().models.cost_usd
-        for path in paths:
-            for charge in self._meter.read(path, since=since):
-                if counts(charge.at):
-                    self.total.add(charge, cost_usd(charge))
-        return self.total.tokens != before
-
 
 KEPT = 500  # activities
 # seconds between two looks at what costs more than a stat call
@@ -122,7 +59,7 @@ class Frame(NamedTuple):
     unpriced: bool
     context: Context | None
     burndown: tuple[int, ...]
-    holder: Holder | None  # of the supervisor, if one is alive
+    holder: supervisor.Holder | None  # of the supervisor, if one is alive
     goes_on: bool  # whether the loop works, or will without anybody's help
     task: str  # at hand
     session: str
@@ -141,7 +78,7 @@ class Feed:
         self._state: LoopState = self._loop.state()
         self._view: LoopView | None = None
         self._marks: tuple[str, ...] = ()
-        before = loop.shown(older(JOURNAL))
+        before = loop.shown(files.older(JOURNAL))
         self._journal = Tail(loop.shown(JOURNAL), first_max=JOURNAL_MAX, older=before)
         self._past: list[tuple[str, str]] | None = None  # when the loop was under way before we looked
         self._before: list[str] = []  # the transcripts until then
@@ -150,7 +87,7 @@ class Feed:
         self._session = ""
         self._tally, self._burndown = Tally(), Burndown()
         self._context: Context | None = None
-        self._holder: Holder | None = None
+        self._holder: supervisor.Holder | None = None
         self._beat: float | None = None
         self._left_at: float | None = None
         self._numbers = count(1)
@@ -305,12 +242,70 @@ class Feed:
         )
 
 
+class Burndown:
+    """Keeps when each task was last said to be done, and when it was added."""
+
+    def __init__(self) -> None:
+        self._closed: dict[str, float] = {}
+        self._added: dict[str, float] = {}
+        self._begins: list[float] = []
+        self._ends: list[float] = []
+
+    def note(self, entry: journal.Entry) -> None:
+        when, event = journal.at(entry), entry["event"]
+        for key in ("claimed", "proven") if event == "stop" else ():
+            self._closed.update(dict.fromkeys(under_way.texts(entry, key), when))
+        if event in ("claim", "proven", "accept", "skip", "set_aside"):
+            self._closed[under_way.text(entry, "task")] = when
+        for name in under_way.texts(entry, "tasks") if event == "added" else ():
+            self._added.setdefault(name, when)
+
+    def settle(self, tasks: Iterable[TaskView], *, begin: float, seen: float) -> None:
+        """Take the tasks as they are now: what is closed without a word was closed by the last look."""
+        counted = [task for task in tasks if task.state != GIVEN]
+        self._begins = sorted(self._added.get(task.id, begin) for task in counted)
+        self._ends = sorted(
+            self._closed.get(task.id, seen) for task in counted if task.state not in (OPEN, ASKED, CLAIMED)
+        )
+
+    def samples(self, count: int, *, begin: float, end: float) -> list[int]:
+        """The open tasks at `count` moments, the first at the begin and the last now."""
+        step = max(0.0, end - begin) / max(1, count - 1)
+        moments = [begin + step * place for place in range(count - 1)]
+        return [self._open(moment) for moment in moments] + [len(self._begins) - len(self._ends)]
+
+    def _open(self, moment: float) -> int:
+        return bisect_right(self._begins, moment) - bisect_right(self._ends, moment)
+
+
+class Tally:
+    """Each message once, also where a session that goes on under another id repeats the older one's lines."""
+
+    def __init__(self) -> None:
+        self.total = Share()
+        self._meter = client().usage.Meter(exact=True)
+
+    @property
+    def known(self) -> bool:
+        """Whether there was a transcript to count in."""
+        return any(map(os.path.isfile, self._meter.transcripts))
+
+    def read(self, paths: Iterable[str], *, since: str, counts: Callable[[str], bool]) -> bool:
+        """Count what is new; `counts` says of a time stamp whether the loop was under way then."""
+        before, cost_usd = self.total.tokens, client().models.cost_usd
+        for path in paths:
+            for charge in self._meter.read(path, since=since):
+                if counts(charge.at):
+                    self.total.add(charge, cost_usd(charge))
+        return self.total.tokens != before
+
+
 def _without_secrets(shown: Activity) -> Activity:
     """What the service answers to a wrong key may hold the key."""
     return shown._replace(lines=tuple(map(masked, shown.lines))) if shown.kind == ERROR else shown
 
 
-def _said(holder: Holder | None) -> object:
+def _said(holder: supervisor.Holder | None) -> object:
     return None if holder is None else holder.to_json()
 
 

@@ -26,6 +26,22 @@ if TYPE_CHECKING:
     from ralphloop.views.live.screen import Screen
 
 TWICE_S = 3.0  # within which a key counts as pressed again
+OVER, LEFT = "over", "left"
+POLL_S, DRAW_S = 0.2, 0.3
+# why there are plain lines instead of a screen
+NO_TERMINAL = "the output is no terminal that can be drawn on"
+BEHIND = "another program has the terminal"  # `run &`: who touches its modes is stopped until `fg`
+NO_RICH = "the view needs the package rich (`pip install rich`); plain lines instead"
+# of plain lines
+WORDS = {
+    TEXT: "says", TOOL: "calls", EDIT: "edits", FAILED: "failed", ERROR: "error", HOOK: "hook", LOOP: "loop",
+    PROMPT: "prompt",
+}  # fmt: skip
+_WIDE = max(map(len, WORDS.values()))
+_TIME = "%m-%d %H:%M:%S"
+HANG = len("01-31 10:00:05") + 2 + _WIDE + 2  # behind the time and the word
+FIRST = 20  # of what happened before
+SETTLE_S = 1.0  # journal and stream have a writer each: within this time both have written what happened
 
 
 class Driver(Protocol):
@@ -123,14 +139,6 @@ def _is_paused(frame: Frame) -> bool:
 
 def _is_waiting(frame: Frame) -> bool:
     return frame.holder is not None and frame.holder.phase == supervisor.RESTING
-
-
-OVER, LEFT = "over", "left"
-POLL_S, DRAW_S = 0.2, 0.3
-# why there are plain lines instead of a screen
-NO_TERMINAL = "the output is no terminal that can be drawn on"
-BEHIND = "another program has the terminal"  # `run &`: who touches its modes is stopped until `fg`
-NO_RICH = "the view needs the package rich (`pip install rich`); plain lines instead"
 
 
 def show(
@@ -287,17 +295,6 @@ class Pencil:
         self._painter.paint(self._screen.rows(frame, *size, notice=footing[0], keys=footing[1]), size)
         self._drawn, self._second, self._drawn_at = (size, footing), int(frame.now), pace
         self._is_stale = False
-
-
-WORDS = {
-    TEXT: "says", TOOL: "calls", EDIT: "edits", FAILED: "failed", ERROR: "error", HOOK: "hook", LOOP: "loop",
-    PROMPT: "prompt",
-}  # fmt: skip
-_WIDE = max(map(len, WORDS.values()))
-_TIME = "%m-%d %H:%M:%S"
-HANG = len("01-31 10:00:05") + 2 + _WIDE + 2  # behind the time and the word
-FIRST = 20  # of what happened before
-SETTLE_S = 1.0  # journal and stream have a writer each: within this time both have written what happened
 
 
 class Lines:
