@@ -5,20 +5,20 @@ from __future__ import annotations
 import argparse
 
 from ralphloop import loops
-from ralphloop.cli import spec
+from ralphloop.cli import spec_action
 from ralphloop.cli.output import show
-from ralphloop.cli.spec import ADDS, Action, text
+from ralphloop.cli.spec_action import ADDS, Action, text
 from ralphloop.loops.slash_arguments import Options
 from ralphloop.loops.spec import course, creation
 from ralphloop.loops.spec.catalogue import SPECKIT_KIND as KIND
 
 # what is free text when it is typed in the client
 TYPED: dict[str, Options] = {action: {} for action in (*KIND.steps, "start", "constitution")}
-run = spec.run
+run = spec_action.run
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    spec.add_actions(parser, KIND, actions=ACTIONS)
+    spec_action.add_actions(parser, KIND, actions=ACTIONS)
 
 
 def _start(args: argparse.Namespace) -> int:
@@ -41,17 +41,17 @@ ACTIONS = {
                            ("'test first, few dependencies'", "")),
     "specify": Action("make a feature and begin its specification", _specify,
                       (text("what the feature shall do"),), ("'Let people log in'",)),
-    "clarify": Action("ask about what the specification leaves open", spec.phase, ADDS, ("",)),
-    "plan": Action("begin the technical plan", spec.phase, ADDS, ("", "'SQLite, no framework'")),
-    "tasks": Action("begin the list of tasks", spec.phase, ADDS, ("",)),
-    "analyze": Action("look whether the documents fit together", spec.phase, ADDS, ("",)),
-    "checklist": Action("write a checklist for the specification", spec.phase,
+    "clarify": Action("ask about what the specification leaves open", spec_action.phase, ADDS, ("",)),
+    "plan": Action("begin the technical plan", spec_action.phase, ADDS, ("", "'SQLite, no framework'")),
+    "tasks": Action("begin the list of tasks", spec_action.phase, ADDS, ("",)),
+    "analyze": Action("look whether the documents fit together", spec_action.phase, ADDS, ("",)),
+    "checklist": Action("write a checklist for the specification", spec_action.phase,
                         (text("what it is about"),), ("security", "")),
-    "implement": Action("run the tasks in a loop", spec.implement, spec.LIMITS,
+    "implement": Action("run the tasks in a loop", spec_action.implement, spec_action.LIMITS,
                         ("", "--max-global-iterations 40 --recovery-mode")),
-    "status": Action("show every feature", spec.status, spec.JSON, ("", "--json")),
-    "switch": Action("make another feature the current one", spec.switch, spec.TARGET,
+    "status": Action("show every feature", spec_action.status, spec_action.JSON, ("", "--json")),
+    "switch": Action("make another feature the current one", spec_action.switch, spec_action.TARGET,
                      ("001", "001-login", "login")),
-    "cancel": Action("end the loop and remove the state; documents stay", spec.cancel, spec.NAME,
-                     ("", "001")),
+    "cancel": Action("end the loop and remove the state; documents stay", spec_action.cancel,
+                     spec_action.NAME, ("", "001")),
 }  # fmt: skip

@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 
 from ralphloop import loops
-from ralphloop.cli import spec
+from ralphloop.cli import spec_action
 from ralphloop.cli.output import show
-from ralphloop.cli.spec import ADDS, Action, option, text
+from ralphloop.cli.spec_action import ADDS, Action, option, text
 from ralphloop.loops.slash_arguments import Options
 from ralphloop.loops.spec import creation, triage
 from ralphloop.loops.spec.catalogue import GRANULARITIES
@@ -22,11 +22,11 @@ TYPED: dict[str, Options] = {
     "triage": {"--spec": 1, "--after": 1},
 }
 LOOSE = ("new", "start")  # a name stands in front, and options behind it are options
-run = spec.run
+run = spec_action.run
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    spec.add_actions(parser, KIND, actions=ACTIONS)
+    spec_action.add_actions(parser, KIND, actions=ACTIONS)
 
 
 def _wish(args: argparse.Namespace) -> creation.Wish:
@@ -70,17 +70,18 @@ ACTIONS = {
                     ("'Let people log in'", "login", "--fresh login 'Log in anew'")),
     "new": Action("make a spec with its goal", _new, (*_NAME_AND_GOAL, *_NEW),
                   ("login 'Let people log in'", "login 'Let people log in' --quick --tasks-size coarse")),
-    "research": Action("begin the research", spec.phase, ADDS, ("", "'look at the old code first'")),
-    "requirements": Action("begin the requirements", spec.phase, ADDS, ("",)),
-    "design": Action("begin the design", spec.phase, ADDS, ("",)),
-    "tasks": Action("begin the list of tasks", spec.phase, ADDS, ("",)),
-    "implement": Action("run the tasks in a loop", spec.implement, spec.LIMITS,
+    "research": Action("begin the research", spec_action.phase, ADDS, ("", "'look at the old code first'")),
+    "requirements": Action("begin the requirements", spec_action.phase, ADDS, ("",)),
+    "design": Action("begin the design", spec_action.phase, ADDS, ("",)),
+    "tasks": Action("begin the list of tasks", spec_action.phase, ADDS, ("",)),
+    "implement": Action("run the tasks in a loop", spec_action.implement, spec_action.LIMITS,
                         ("", "--max-global-iterations 40 --recovery-mode")),
-    "status": Action("show every spec and the current epic", spec.status, spec.JSON, ("", "--json")),
-    "switch": Action("make another spec the current one", spec.switch, spec.TARGET,
+    "status": Action("show every spec and the current epic", spec_action.status, spec_action.JSON,
+                     ("", "--json")),
+    "switch": Action("make another spec the current one", spec_action.switch, spec_action.TARGET,
                      ("login", "./packages/api/specs/login")),
-    "cancel": Action("end the loop and remove the state; documents stay", spec.cancel, spec.NAME,
-                     ("", "login")),
+    "cancel": Action("end the loop and remove the state; documents stay", spec_action.cancel,
+                     spec_action.NAME, ("", "login")),
     "triage": Action("cut a large goal into specs that wait for each other", _triage, _TRIAGE,
                      ("'A web shop'", "--spec cart --after catalogue", "")),
 }  # fmt: skip

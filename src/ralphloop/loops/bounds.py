@@ -196,7 +196,8 @@ def _next(view: LoopView) -> str:
             else "the limits hold from the end of the agent's present turn on."
         )
     verb = "run" if view.supervised else "resume"
-    rests = f"has ended ({view.outcome})" if view.state == ENDED else f"is paused ({view.outcome})"
+    why = f" ({view.outcome})" if view.outcome else ""
+    rests = f"has ended{why}" if view.state == ENDED else f"is paused{why}"
     rests = "is driven by nobody" if view.undriven else rests
     if names:
         return f"{name} {rests}, and goes on only with more: {names} used up."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 import time
@@ -303,7 +304,7 @@ class Lines:
     def __init__(self, width: int = COLUMNS) -> None:
         self._width = width
         self._last = 0
-        self._held: list[Activity] = []
+        self._held: list[tuple[float, list[str]]] = []
         self._headline = ""
         self._waited = ""
         self._is_silent = False
@@ -313,11 +314,13 @@ class Lines:
         fresh = [activity for number, activity in frame.activities if number > self._last]
         self._last = max([self._last, *(number for number, _ in frame.activities)])
         fresh = fresh if self._headline else fresh[-FIRST:]
-        known = sorted([*self._held, *fresh], key=lambda told: told.at)
-        ready = [told for told in known if is_last or not 0 <= frame.now - told.at < SETTLE_S]
-        self._held = [told for told in known if told not in ready]
-        told = [line for activity in ready for line in lines_of(activity, frame.now, self._width)]
-        return [*told, *self._changes(frame)]
+        told = [(each.at or frame.now, lines_of(each, frame.now, self._width)) for each in fresh]
+        known = sorted([*self._held, *told], key=lambda one: one[0])
+        young = [] if is_last else [at for at, _ in known if 0 <= frame.now - at < SETTLE_S]
+        until = min(young, default=math.inf)
+        known.append((frame.now, self._changes(frame)))  # told after all that had happened by then
+        self._held = [one for one in known if one[0] >= until]
+        return [line for at, lines in known if at < until for line in lines]
 
     def _changes(self, frame: Frame) -> list[str]:
         lines: list[tuple[str, str]] = []

@@ -70,6 +70,13 @@ def test_what_has_just_happened_waits_for_who_writes_later() -> None:
     assert lines.news(both._replace(now=T0 + 20)) == []
 
 
+def test_a_changed_headline_waits_for_what_had_happened_before() -> None:
+    lines = Lines()
+    begins = at(10, "session 1 begins", "loop")
+    assert lines.news(frame(activities=[begins], now=T0 + 10.3)) == []
+    assert words(lines.news(frame(activities=[begins], now=T0 + 10.3 + SETTLE_S))) == ["loop", "now"]
+
+
 def test_at_the_end_nothing_waits() -> None:
     lines, last = Lines(), frame(activities=[at(10, "Bye.")], now=T0 + 10)
     assert words(lines.news(last)) == []
