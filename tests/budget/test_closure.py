@@ -92,6 +92,13 @@ def test_a_stop_leaves_the_other_layouts_and_events_alone(seen):
     assert "ralphloop.error_tree" not in own
 
 
+def test_a_typed_command_is_kept_without_what_the_other_events_need():
+    code = "import sys, ralphloop.hook.session_event; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, text=True, check=True)
+    own, _ = split(set(done.stdout.split()))
+    assert not own & {"ralphloop.engine.session", "ralphloop.engine.stop", "ralphloop.domain.decide"}
+
+
 def test_a_status_line_imports_only_the_allowed_closure_and_no_rules(seen):
     assert seen.line.startswith("ralphloop demo · 0/1 done · iteration 2/")
     own, foreign = split(seen.line_imported)

@@ -9,7 +9,7 @@ from pathlib import Path
 from ralphloop.cli import allowance
 from ralphloop.cli.output import complain, show, show_progress
 from ralphloop.errors import UserError
-from ralphloop.lab.conformance import scoreboard, suite
+from ralphloop.lab.conformance import suite, summary
 from ralphloop.lab.conformance.case import Case
 from ralphloop.lab.conformance.play import Result
 from ralphloop.lab.conformance.processes import none_left
@@ -53,14 +53,14 @@ def run(args: argparse.Namespace) -> int:
         if args.list:
             if args.junit:
                 raise UserError("--list plays nothing, so there is nothing for --junit.")
-            return show(scoreboard.listing(cases), as_json=args.json)
+            return show(summary.listing(cases), as_json=args.json)
         results = _played(cases, args)
     except UserError as error:  # 1 is for a case that failed
         complain(error.message)
         return USAGE
     if args.junit:
-        args.junit.write_bytes(scoreboard.as_junit(results))
-    code = show(scoreboard.shown(results), as_json=args.json)
+        args.junit.write_bytes(summary.as_junit(results))
+    code = show(summary.shown(results), as_json=args.json)
     if code == USAGE:
         complain("nothing was played: what the cases need, this hook does not have.")
     return code
@@ -72,7 +72,7 @@ def _played(cases: Sequence[Case], args: argparse.Namespace) -> list[Result]:
     )
     if args.junit and (args.junit.is_dir() or not args.junit.parent.is_dir()):
         raise UserError(f"{args.junit} cannot be written; --junit needs a file in a folder that is there.")
-    progress = scoreboard.Progress(len(cases), show_progress)
+    progress = summary.Progress(len(cases), show_progress)
     with none_left():
         results = suite.play_all(cases, hook, jobs=args.jobs, keep=args.keep, told=progress)
     show_progress("")

@@ -145,7 +145,7 @@ def due(said: str, failures: int, *, terms: Terms, now: float) -> float:
 
 def wait(loop: LoopFiles, state: LoopState, *, event: StopEvent, call: Call) -> str:
     """Stay until it is time; the text that wakes the session, or nothing if nobody wants that any more."""
-    vigil = Vigil(loop, state.wake, env=call.env)
+    pending = PendingWait(loop, state.wake, env=call.env)
     # Everything is loaded now: the package may be updated while this waits.
     _wording(LoopFiles(loop.record, loop.shelf, writes=False), state.copy(), event=event, call=call)
     busy = errors.BusyError
@@ -153,18 +153,18 @@ def wait(loop: LoopFiles, state: LoopState, *, event: StopEvent, call: Call) -> 
     with waker.lock(loop):
         over_s = min(state.resume_at or 0.0, time.time() + PATIENCE_S)
         planned_s = time.monotonic() + over_s - time.time()
-        while vigil.is_wanted():
+        while pending.is_wanted():
             # By both clocks: one stands still while a laptop sleeps, the other can be put back.
             if time.time() >= over_s or time.monotonic() >= planned_s:
                 try:
-                    return _rouse(loop, vigil, event=event, call=call)
+                    return _rouse(loop, pending, event=event, call=call)
                 except busy:
                     continue
             time.sleep(max(0.05, min(LOOK_S, over_s - time.time())))
     return ""
 
 
-class Vigil:
+class PendingWait:
     """Whether the wait still has a purpose."""
 
     __slots__ = ("client", "loop", "parent", "token")
@@ -199,10 +199,10 @@ class Vigil:
         return state if state.wake == self.token else None
 
 
-def _rouse(loop: LoopFiles, vigil: Vigil, *, event: StopEvent, call: Call) -> str:
+def _rouse(loop: LoopFiles, pending: PendingWait, *, event: StopEvent, call: Call) -> str:
     """Set the loop running again, in the iteration that the error broke off."""
     with loop.lock():
-        state = vigil.state()
+        state = pending.state()
         if state is None:
             return ""
         now = time.time()

@@ -11,7 +11,7 @@ import pytest
 
 from fakes.patience import eventually
 from ralphloop.errors import CaseError
-from ralphloop.lab.conformance import scoreboard
+from ralphloop.lab.conformance import summary
 from ralphloop.lab.conformance.case import Case, load, parse
 from ralphloop.lab.conformance.hook import foreign
 from ralphloop.lab.conformance.play import FAILED, PASSED, Result, play
@@ -140,7 +140,7 @@ def test_a_pipe_in_place_of_a_case_is_an_error_and_waits_for_nobody(tmp_path: Pa
 
 def test_control_characters_of_a_title_do_not_break_the_xml() -> None:
     title = "It\0 \x1b[1m \ufffe \udc80 holds"
-    text = scoreboard.as_junit([Result(case(title=title), PASSED), Result(case(title=title), FAILED, title)])
+    text = summary.as_junit([Result(case(title=title), PASSED), Result(case(title=title), FAILED, title)])
     names = [each.get("name") or "" for each in ElementTree.fromstring(text)]
     assert [name[:2] + name[-5:] for name in names] == ["Itholds"] * 2
 

@@ -240,12 +240,12 @@ class _Shown:
         painter, screen = canvas(out, env)
         # The painter is left before the keys are: a terminal that is gone must not keep its modes.
         with self._keys as keys, self._detaching(), painter:
-            pencil = Pencil(painter, screen)
+            drawing = Drawing(painter, screen)
             changed = True
             while True:
                 frame = self._feed.frame(self._now())
                 footing = self._controls.notice(time.monotonic()), self._controls.keys(frame)
-                pencil.draw(frame, footing, changed=changed)
+                drawing.draw(frame, footing, changed=changed)
                 if self._is_over(frame):
                     return OVER
                 pressed = keys.wait(POLL_S)
@@ -277,7 +277,7 @@ class _Shown:
             self._controls.press(HANG_UP, self._feed.frame(self._now()), now=time.monotonic())
 
 
-class Pencil:
+class Drawing:
     """Draws where there is something new, and not more often than anybody can read."""
 
     def __init__(self, painter: Painter, screen: Screen) -> None:
