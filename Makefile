@@ -9,7 +9,7 @@ CLAUDE_VERSION := 2.1.325
 CLAUDE := .cache/claude/node_modules/.ralphloop-$(CLAUDE_VERSION)
 # What takes long or needs more than Python and git; the markers are told in pyproject.toml.
 SLOW := client or slow or browser or services
-PYTEST := $(BIN)/pytest -n 3 --dist worksteal
+PYTEST := $(BIN)/pytest -n 4 --dist worksteal
 # Rewriting the tests takes longer than importing them: whatever the caller's shell says, it is kept.
 export PYTHONDONTWRITEBYTECODE :=
 

@@ -1,3 +1,3 @@
 """The version of the package, in one place."""
 
-VERSION = "0.6.1"
+VERSION = "0.7.0"

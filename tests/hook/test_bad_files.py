@@ -96,6 +96,7 @@ def test_a_damaged_file_that_nobody_owns_is_harmless(project: ProjectFactory) ->
     run_all(harmed)
 
 
+@pytest.mark.slow
 def test_a_damaged_tasks_file_is_harmless(project: ProjectFactory) -> None:
     harmed = []
     for layout, harm in itertools.product(SEQUENTIAL, HARMS.values()):

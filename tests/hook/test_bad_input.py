@@ -78,6 +78,7 @@ def outside(project: LoopProject) -> Path:
 OTHER_EVENTS = ("SessionStart", "SessionEnd", "UserPromptSubmit", "StopFailure")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("event", ["Stop", *OTHER_EVENTS])
 def test_any_value_in_any_field_is_harmless(project: ProjectFactory, respond: Any, event: str) -> None:
     found = project("features")

@@ -144,6 +144,7 @@ HOSTILE = {
 ENDLESS = ("no heed to being asked to end", "a closed output and no end")
 
 
+@pytest.mark.slow
 def test_whatever_a_check_does_the_stop_is_answered_and_nothing_is_left(project: ProjectFactory) -> None:
     """All at once: those without an end last until their time is over."""
     running = {}
