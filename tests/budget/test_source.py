@@ -56,7 +56,7 @@ EXCEPTIONS = {
     ): "only once such a loop was taken up",
     ("engine/account.py", "ralphloop.agents.registry", "read"): "only once such a loop was taken up",
     ("engine/account.py", "ralphloop.agents.registry", "_sum"): "only once such a loop was taken up",
-    ("hook/belongings.py", "ralphloop.proof", "public"): "only where stops are recorded",
+    ("hook/stop_files.py", "ralphloop.proof", "public"): "only where stops are recorded",
     ("hook/recording.py", "ralphloop.version", "_facts"): "only where stops are recorded",
     ("engine/announce.py", "subprocess", "_start_on_windows"): "only for a notice, on Windows",
     ("hook/launch.py", "gc", ""): "built in; switched off",

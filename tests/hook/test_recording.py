@@ -15,8 +15,8 @@ from hook.harness import LAYOUTS, OTHER, OWNER, LoopProject, stop_here
 from hook.lines import text_line, tool_line, user_line
 from ralphloop.engine.find import Call
 from ralphloop.hook import recording
-from ralphloop.hook.belongings import Belongings
 from ralphloop.hook.main import stop
+from ralphloop.hook.stop_files import StopFiles
 from ralphloop.store import records
 
 KEY = "sk-ant-api03-" + "Zq7" * 12
@@ -227,7 +227,7 @@ def test_a_bug_in_recording_changes_no_answer(features: LoopProject, monkeypatch
     def broken(*_: object) -> None:
         raise ZeroDivisionError("in recording")
 
-    monkeypatch.setattr("ralphloop.hook.belongings.Belongings.public", broken)
+    monkeypatch.setattr("ralphloop.hook.stop_files.StopFiles.public", broken)
     assert '"decision": "block"' in stop_here(features)
     assert recorded(features) == []
     assert (
@@ -239,7 +239,7 @@ def test_what_could_not_be_read_before_the_decision_is_not_read_after_it(
     features: LoopProject, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     switch_on(features)
-    real = Belongings.add_loop
+    real = StopFiles.add_loop
     errors = [OSError("for a moment")]
 
     def broken_once(*words: Any) -> None:
@@ -247,7 +247,7 @@ def test_what_could_not_be_read_before_the_decision_is_not_read_after_it(
             raise errors.pop()
         real(*words)
 
-    monkeypatch.setattr(Belongings, "add_loop", broken_once)
+    monkeypatch.setattr(StopFiles, "add_loop", broken_once)
     assert '"decision": "block"' in stop_here(features)
     assert recorded(features) == []
     assert "stop not recorded: OSError: for a moment" in (features.run_folder / "hook.log").read_text()
@@ -274,7 +274,7 @@ def test_loops_beyond_the_bound_are_named_and_left_out(
     features: LoopProject, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     switch_on(features)
-    monkeypatch.setattr("ralphloop.hook.belongings.LOOPS_MOST", 0)
+    monkeypatch.setattr("ralphloop.hook.stop_files.LOOPS_MOST", 0)
     assert stop_here(features, session_id=OTHER) == ""
     found = the_record(features)
     (path,) = found["left_out"]

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ralphloop.proof.prove import Prover
     from ralphloop.store.loop import LoopFiles
 
-    class Tape(Protocol):
+    class Recorder(Protocol):
         """Who wants to know of a stop while it is decided: everything is as it was, a round of checks is
         over, the decision is made."""
 
@@ -45,7 +45,7 @@ def decision_on(event: StopEvent, call: find.Call) -> Optional[tuple[Decision, L
 
 
 def decision_for(
-    event: StopEvent, call: find.Call, *, mine: Optional[LoopFiles], tape: Optional[Tape] = None
+    event: StopEvent, call: find.Call, *, mine: Optional[LoopFiles], recorder: Optional[Recorder] = None
 ) -> Optional[tuple[Decision, LoopFiles]]:
     """The same where it is known already which loop the session owns."""
     loop = _loop(mine, event, call)
@@ -55,8 +55,8 @@ def decision_for(
     while True:
         try:
             with loop.lock():
-                if tape is not None:
-                    tape.take()
+                if recorder is not None:
+                    recorder.take()
                 decision = now.decide()
                 if isinstance(decision, Decision) and decision.writes:
                     _write(now, decision)
@@ -69,10 +69,10 @@ def decision_for(
             break
         assert now.checks is not None, "a stop that writes plans its checks"
         now.checks.run()
-        if tape is not None:
-            tape.checked(now.checks)
-    if tape is not None:
-        tape.decided(decision, loop)
+        if recorder is not None:
+            recorder.checked(now.checks)
+    if recorder is not None:
+        recorder.decided(decision, loop)
     _follow_up(now, decision)
     return decision, loop
 

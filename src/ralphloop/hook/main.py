@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing import Any, Mapping, Optional
 
     from ralphloop.domain.model import StopEvent
-    from ralphloop.hook.recording import Tape
+    from ralphloop.hook.recording import Recorder
     from ralphloop.store.loop import LoopFiles
 
 SESSION_EVENTS = ("SessionStart", "SessionEnd", "UserPromptSubmit", "StopFailure")
@@ -92,21 +92,21 @@ def stop(payload: Mapping[str, Any], call: Call) -> str:
         return ""
     event = wire.stop_event(payload, cwd=call.cwd)
     mine = held(event, call)
-    tape = _tape(payload, event, call=call, mine=mine)
+    recorder = _recorder(payload, event, call=call, mine=mine)
     said, aside = None, ""
     try:
-        said, aside = _decided(event, call, mine=mine, tape=tape)
+        said, aside = _decided(event, call, mine=mine, recorder=recorder)
     finally:
-        if tape is not None:
-            tape.keep(said, aside)
+        if recorder is not None:
+            recorder.keep(said, aside)
     if aside and sys.stderr is not None:
         sys.stderr.write(aside + "\n")
     return said
 
 
-def _tape(
+def _recorder(
     payload: Mapping[str, Any], event: StopEvent, *, call: Call, mine: Optional[LoopFiles]
-) -> Optional[Tape]:
+) -> Optional[Recorder]:
     """What keeps this stop for later, if the person wants that: in the project of the session's loop, or in
     the nearest one. A registration that does not serve the loop has nothing to tell."""
     if mine is not None and not call.serves(mine):
@@ -117,21 +117,21 @@ def _tape(
     for here in shelves:
         if here.records_stops:
             try:
-                from ralphloop.hook.recording import Tape
+                from ralphloop.hook.recording import Recorder
             except ImportError:  # half a package, in the middle of an update
                 return None
-            return Tape(payload, event, call=call, here=here, loop=mine)
+            return Recorder(payload, event, call=call, here=here, loop=mine)
     return None
 
 
 def _decided(
-    event: StopEvent, call: Call, *, mine: Optional[LoopFiles], tape: Optional[Tape]
+    event: StopEvent, call: Call, *, mine: Optional[LoopFiles], recorder: Optional[Recorder]
 ) -> tuple[str, str]:
     """What goes to stdout, and what to stderr."""
     from ralphloop.engine.stop import decision_for
 
     try:
-        decided = decision_for(event, call, mine=mine, tape=tape)
+        decided = decision_for(event, call, mine=mine, recorder=recorder)
     except OSError as error:
         from ralphloop.store import disk
 

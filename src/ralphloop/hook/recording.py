@@ -11,7 +11,7 @@ from ralphloop.domain import jsontext
 from ralphloop.domain.model import CAP_VARIABLE, PLUGIN_VARIABLE, PROJECT_VARIABLE, SESSION_VARIABLE
 from ralphloop.engine import claim, entries
 from ralphloop.engine.words import command
-from ralphloop.hook.belongings import Belongings
+from ralphloop.hook.stop_files import StopFiles
 from ralphloop.store import files, records, shelf
 from ralphloop.store.loop import LoopFiles, iso
 from ralphloop.tasklists.registry import LAYOUTS, own_file, traits
@@ -42,7 +42,7 @@ FIELDS = (
 )  # fmt: skip
 
 
-class Tape:
+class Recorder:
     """One stop, from before its decision until its answer."""
 
     def __init__(
@@ -62,7 +62,7 @@ class Tape:
         self._was_owner = loop is not None
         self._begun, self._at = time.monotonic(), time.time()
         self._is_taken = False
-        self._kept: Optional[Belongings] = None
+        self._kept: Optional[StopFiles] = None
         self._read_to = 0
         self._seen = False  # whether the task file is as at the last stop
         self._rounds: list[dict[str, Any]] = []
@@ -79,7 +79,7 @@ class Tape:
             self._try(self._take)
 
     def _take(self) -> None:
-        found = Belongings(self._here, self._event, self._call)
+        found = StopFiles(self._here, self._event, self._call)
         if self._loop is not None:
             found.add_loop(self._loop)
             state = self._loop.load()
@@ -114,7 +114,7 @@ class Tape:
         facts = {"answer": answer, "duration_ms": took_ms, **self._facts(kept)}
         records.keep(self._here, self._loop.record.id if self._loop else records.NOBODY, kept.public(facts))
 
-    def _facts(self, kept: Belongings) -> dict[str, Any]:
+    def _facts(self, kept: StopFiles) -> dict[str, Any]:
         from ralphloop.version import VERSION
 
         env, loop = self._call.env, self._loop
@@ -144,7 +144,7 @@ class Tape:
             "outcome": self._decision.loop.outcome if self._decision is not None else None,
         }
 
-    def _public_payload(self, kept: Belongings) -> dict[str, Any]:
+    def _public_payload(self, kept: StopFiles) -> dict[str, Any]:
         found = {}
         for name, value in self._payload.items():
             if self._loop is None and name not in FIELDS:
@@ -155,7 +155,7 @@ class Tape:
                 found[name] = value
         return found
 
-    def _transcript(self, kept: Belongings) -> dict[str, Any]:
+    def _transcript(self, kept: StopFiles) -> dict[str, Any]:
         """Of a loop's owner the tail; of a session that became one also what made it so, if that is further
         up; of any other only whether it could have been one."""
         path = self._event.transcript

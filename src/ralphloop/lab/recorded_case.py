@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 from ralphloop.domain.model import PROJECT_VARIABLE, SESSION_VARIABLE
 from ralphloop.domain.plain import TURNS, plain
 from ralphloop.errors import CaseError, UserError
-from ralphloop.hook.belongings import HOME, ROOT
 from ralphloop.hook.recording import variables
+from ralphloop.hook.stop_files import HOME, ROOT
 from ralphloop.lab.conformance.case import Case, parse
 from ralphloop.lab.conformance.scene import BYTES, in_texts
 from ralphloop.loops.place import Place, require_person

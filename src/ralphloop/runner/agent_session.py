@@ -20,8 +20,8 @@ from ralphloop.errors import AgentStartError
 from ralphloop.runner import control, judge
 from ralphloop.runner.agent_process import AgentProcess
 from ralphloop.runner.control import Control, Deadline
-from ralphloop.runner.custody import Begun, Custody
 from ralphloop.runner.judge import Session
+from ralphloop.runner.loop_access import Begun, LoopAccess
 from ralphloop.runner.session_terms import program_at
 from ralphloop.store import supervisor
 from ralphloop.store.loop import LoopFiles
@@ -39,9 +39,9 @@ REFUSALS = 3
 INTERRUPT, TERMINATE, KILL = "interrupt", "terminate", "kill"
 
 
-def start(begun: Begun, custody: Custody, agent: Client) -> AgentProcess:
+def start(begun: Begun, access: LoopAccess, agent: Client) -> AgentProcess:
     """AgentStartError if it cannot be started."""
-    terms, loop, env = custody.terms, custody.loop, custody.env
+    terms, loop, env = access.terms, access.loop, access.env
     command = agent.program.hook_command(package(), registration=REGISTRATION)
     words = agent.program.print_argv(
         session=begun.session,
@@ -54,7 +54,7 @@ def start(begun: Begun, custody: Custody, agent: Client) -> AgentProcess:
     words[0] = program_at(words[0], env) or words[0]
     if not _is_word(begun.model):
         raise AgentStartError(f"the model of task {begun.task} is no name of a model: repair the list")
-    return AgentProcess(words, cwd=custody.cwd, env=env, prompt=begun.prompt, owner=loop.kept)
+    return AgentProcess(words, cwd=access.cwd, env=env, prompt=begun.prompt, owner=loop.kept)
 
 
 def _budget_usd(loop: LoopFiles) -> float:
@@ -87,20 +87,20 @@ class Drive:
         process: AgentProcess,
         control_: Control,
         *,
-        custody: Custody,
+        access: LoopAccess,
         begun: Begun,
         parse: Callable[[bytes], Event | None],
     ) -> None:
         self._process = process
         self._control = control_
-        self._custody = custody
+        self._access = access
         self._begun = begun
         self._parse = parse
-        self._idle = Deadline(custody.terms.idle_s)
+        self._idle = Deadline(access.terms.idle_s)
         self._time = Deadline(begun.time_left_s)
         self._added_s = 0.0
         self._glance = Deadline(control.STEP_S)  # at the loop's state, however much the client says
-        self._ladder: Ladder | None = None
+        self._escalation: Escalation | None = None
         self._last = Deadline(DEAF_S)  # since the last word that can be said
         self._result: Result | None = None
         self._resets_at: float | None = None
@@ -124,7 +124,7 @@ class Drive:
 
     def _is_deaf(self) -> bool:
         """Whether not even a kill was obeyed: then closing ends the guardian, too."""
-        return self._ladder is not None and self._ladder.is_spent and self._last.is_over()
+        return self._escalation is not None and self._escalation.is_spent and self._last.is_over()
 
     def _listen(self) -> None:
         # Garbage is no sign of life, and not worth a look.
@@ -150,23 +150,23 @@ class Drive:
 
     def _obey(self, word: str) -> None:
         if word == supervisor.PAUSE:
-            self._custody.ask_to_pause()
+            self._access.ask_to_pause()
         elif word == supervisor.SKIP_TASK:
-            if self._custody.skip():
+            if self._access.skip():
                 self._end(judge.SKIP)
         elif word in (supervisor.INTERRUPT, supervisor.KILL):
             self._end(judge.INTERRUPT)
         elif word == control.GONE:
             self._end(judge.GONE)
-        if word == supervisor.KILL and self._ladder is not None:
+        if word == supervisor.KILL and self._escalation is not None:
             self._last.reset()
-            self._ladder.jump()
+            self._escalation.jump()
 
     def _look_around(self) -> None:
-        if self._ladder is not None:
-            if not self._ladder.is_spent:
+        if self._escalation is not None:
+            if not self._escalation.is_spent:
                 self._last.reset()
-            self._ladder.step(time.monotonic())
+            self._escalation.step(time.monotonic())
         elif self._idle.is_over():
             self._end(judge.IDLE)
         elif self._time.is_over():
@@ -176,12 +176,12 @@ class Drive:
         elif self._glance.is_over():
             self._glance.reset()
             self._take_time()
-            if self._custody.state().outcome == CANCELLED:
+            if self._access.state().outcome == CANCELLED:
                 self._end(judge.HALT)
 
     def _take_time(self) -> None:
         """What the person has added since the session began, or taken away."""
-        more_s = self._custody.more_time_s(self._begun)
+        more_s = self._access.more_time_s(self._begun)
         if more_s != self._added_s:
             left_s = self._time.left() + more_s - self._added_s
             self._time, self._added_s = Deadline(max(0.0, left_s)), more_s
@@ -189,12 +189,14 @@ class Drive:
     def _end(self, why: str) -> None:
         """Politely first; the first reason is the one that counts."""
         self._cut = self._cut or why
-        if self._ladder is None:
-            self._ladder = Ladder(self._process.send, graces_s=HASTE_S if why == judge.GONE else GRACES_S)
-            self._ladder.step(time.monotonic())
+        if self._escalation is None:
+            self._escalation = Escalation(
+                self._process.send, graces_s=HASTE_S if why == judge.GONE else GRACES_S
+            )
+            self._escalation.step(time.monotonic())
 
 
-class Ladder:
+class Escalation:
     """Ends a client that does not want to: interrupt, terminate, kill, with time to obey between them."""
 
     def __init__(self, send: Callable[[str], None], *, graces_s: tuple[float, float] = (5.0, 5.0)) -> None:

@@ -19,8 +19,8 @@ from ralphloop.runner import agent_session, boot, control, judge
 from ralphloop.runner.agent_process import Ending, end_strays
 from ralphloop.runner.agent_session import Drive
 from ralphloop.runner.control import Control, Deadline
-from ralphloop.runner.custody import Begun, Custody
 from ralphloop.runner.judge import Pace, Session, Trouble, Verdict
+from ralphloop.runner.loop_access import Begun, LoopAccess
 from ralphloop.runner.pipe import Pipe, write_all
 from ralphloop.runner.session_terms import Terms
 from ralphloop.store import supervisor
@@ -33,29 +33,29 @@ def supervise(loop: LoopFiles, terms: Terms, control_: Control, *, cwd: str, env
     supervisor.beat(loop)  # what stands there is another's last word, perhaps of yesterday
     commit.forget_left(loop)
     end_strays(loop.kept)  # of a supervisor before this one; two agents must not work at once
-    custody = Custody(loop, terms, cwd=cwd, env=agent_session.environment(env))
-    Supervisor(custody, control_).run()
+    access = LoopAccess(loop, terms, cwd=cwd, env=agent_session.environment(env))
+    Supervisor(access, control_).run()
     if terms.branch:
         if loop.state().outcome == COMPLETE:  # no stop follows, and no other run as a rule
-            custody.commit(patiently=True)
-        commit.keep_list(loop, branch=terms.branch, cwd=cwd, env=custody.env)
+            access.commit(patiently=True)
+        commit.keep_list(loop, branch=terms.branch, cwd=cwd, env=access.env)
         commit.note_left(loop, cwd=cwd, env=env)
 
 
 class Supervisor:
-    def __init__(self, custody: Custody, control_: Control) -> None:
-        self._custody = custody
+    def __init__(self, access: LoopAccess, control_: Control) -> None:
+        self._access = access
         self._control = control_
-        self._terms = custody.terms
-        self._client = client(custody.terms.agent)
+        self._terms = access.terms
+        self._client = client(access.terms.agent)
         self._pace = Pace(margin_s=self._terms.margin_s, backoff_s=self._terms.backoff_s)
         self._trouble = Trouble()
         self._holder = Holder(
             pid=os.getpid(),
             since=time.time(),
-            number=supervisor.last(custody.loop).number,  # sessions are counted through all runs of a loop
+            number=supervisor.last(access.loop).number,  # sessions are counted through all runs of a loop
             boot=boot.identity(),
-            cwd=custody.cwd,
+            cwd=access.cwd,
             owes=True,
         )
         self._hide = partial(mask, secrets=spellings(secrets(os.environ)))
@@ -71,9 +71,9 @@ class Supervisor:
                 verdict = self._rest(verdict)
             else:
                 verdict = self._session()
-        is_wanted = not self._custody.loop.request() and self._holder.phase != supervisor.PAUSED
+        is_wanted = not self._access.loop.request() and self._holder.phase != supervisor.PAUSED
         if verdict.outcome:
-            self._custody.finish(verdict.outcome, verdict.why)
+            self._access.finish(verdict.outcome, verdict.why)
         self._leave(is_wanted)
 
     def _leave(self, is_wanted: bool) -> None:
@@ -82,37 +82,37 @@ class Supervisor:
         self._control.take()  # where the command that started us was told first
         self._holder.told_to_end = self._control.is_terminated and is_wanted
         self._holder.boot = self._holder.boot if self._holder.told_to_end else ""
-        supervisor.say(self._custody.loop, self._holder)
+        supervisor.say(self._access.loop, self._holder)
 
     def _first(self) -> Verdict:
         """A loop that waits for a reset goes on waiting."""
-        state = self._custody.state()
+        state = self._access.state()
         if state.outcome == RATE_LIMITED:
             return Verdict(judge.WAIT, state.detail, until=state.resume_at or 0.0)
         return Verdict(judge.NEXT)
 
     def _session(self) -> Verdict:
-        begun = self._custody.begin(self._holder.number + 1)
+        begun = self._access.begin(self._holder.number + 1)
         if begun is None:
             settled = self._settle()
             if isinstance(settled, Verdict):
                 return settled
-            begun = self._custody.begin(self._holder.number + 1, reason=settled) if settled else None
+            begun = self._access.begin(self._holder.number + 1, reason=settled) if settled else None
         if begun is None:
             return self._judge(Session(Ending(None, None, ""), cut=judge.NO_WORK))
         self._holder.number += 1
         self._say(supervisor.WORKING, session=begun.session, model=begun.model, task=begun.task)
         began = time.monotonic()
         session = judge.masked(self._watch(begun), self._hide, now=time.time())
-        self._custody.commit()
-        state = self._custody.state()
+        self._access.commit()
+        state = self._access.state()
         session = session._replace(stops=state.stops, handed_over=state.handed_over, task=begun.task)
         verdict = self._judge(session)
-        self._custody.ended(
+        self._access.ended(
             begun, session, number=self._holder.number, verdict=verdict, duration_s=time.monotonic() - began
         )
-        overspent = self._custody.account(begun)
-        if verdict.outcome == BUDGET and not overspent and self._custody.has_more_dollars(begun):
+        overspent = self._access.account(begun)
+        if verdict.outcome == BUDGET and not overspent and self._access.has_more_dollars(begun):
             verdict = Verdict(judge.NEXT, "the person raised the limit of dollars")
         return self._within_limits(verdict, overspent)
 
@@ -122,17 +122,17 @@ class Supervisor:
             return verdict
         if overspent:
             return Verdict(judge.END, overspent, outcome=BUDGET)
-        if verdict.tried and self._custody.out_of_turns():
+        if verdict.tried and self._access.out_of_turns():
             return Verdict(judge.END, f"no iteration is left; {verdict.why}", outcome=LIMIT)
         return verdict
 
     def _settle(self) -> str | Verdict:
         """Nothing can be worked on: the rules say what that means, without a session to be told so. They may
         run checks, which the person can end."""
-        if not self._custody.is_live:
+        if not self._access.is_live:
             return ""
         self._say(supervisor.CHECKING)
-        aside = Aside(self._custody.settle)
+        aside = Aside(self._access.settle)
         try:
             while (told := aside.take()) is None:
                 _, ended = self._heard(aside.handles())
@@ -144,17 +144,17 @@ class Supervisor:
 
     def _watch(self, begun: Begun) -> Session:
         try:
-            process = agent_session.start(begun, self._custody, self._client)
+            process = agent_session.start(begun, self._access, self._client)
         except AgentStartError as error:
             cut = "" if isinstance(error, GuardianLostError) else judge.NO_START
             return Session(Ending(None, None, str(error)), cut=cut)
         parse = self._client.program.parse
-        return Drive(process, self._control, custody=self._custody, begun=begun, parse=parse).run()
+        return Drive(process, self._control, access=self._access, begun=begun, parse=parse).run()
 
     def _judge(self, session: Session) -> Verdict:
-        state = self._custody.state()
+        state = self._access.state()
         verdict = judge.judge(session, state, trouble=self._trouble, pace=self._pace, now=time.time())
-        if verdict.hopeless and self._custody.set_aside(verdict.hopeless, verdict.why):
+        if verdict.hopeless and self._access.set_aside(verdict.hopeless, verdict.why):
             verdict = Verdict(judge.NEXT, verdict.why, tried=True, trouble=verdict.trouble)
         self._trouble = verdict.trouble
         return verdict
@@ -162,7 +162,7 @@ class Supervisor:
     def _wait(self, verdict: Verdict) -> Verdict:
         """Until the time has come, the person skips the wait, or the loop is paused or ended meanwhile."""
         outage = not verdict.tried
-        self._custody.wait(verdict, outage=outage)
+        self._access.wait(verdict, outage=outage)
         self._say(supervisor.RESTING, until=verdict.until, why=verdict.why)
         deadline = Deadline(max(0.0, verdict.until - time.time()))
         while not deadline.is_over():
@@ -170,12 +170,12 @@ class Supervisor:
             if ended is not None:
                 return ended._replace(outcome="") if outage else ended
             if supervisor.PAUSE in said:
-                self._custody.ask_to_pause()
+                self._access.ask_to_pause()
             if supervisor.SKIP_TASK in said:
-                self._custody.skip()
-            if supervisor.SKIP_WAIT in said or self._custody.is_disturbed(outage=outage):
+                self._access.skip()
+            if supervisor.SKIP_WAIT in said or self._access.is_disturbed(outage=outage):
                 break
-        return self._after(self._custody.go_on())
+        return self._after(self._access.go_on())
 
     def _rest(self, verdict: Verdict) -> Verdict:
         """Paused: whoever is at the terminal may go on; without anybody there this run is over."""
@@ -184,10 +184,10 @@ class Supervisor:
             said, ended = self._heard()
             if ended is not None:
                 return ended
-            resume_at = self._custody.state().resume_at or 0.0
+            resume_at = self._access.state().resume_at or 0.0
             if supervisor.GO in said or supervisor.PAUSE in said:
-                self._custody.take_up()
-            state = self._custody.state()
+                self._access.take_up()
+            state = self._access.state()
             if state.live and resume_at > time.time():
                 return Verdict(judge.WAIT, "the rate limit is not over", until=resume_at)
             if state.live or state.outcome != INTERRUPTED:
@@ -197,7 +197,7 @@ class Supervisor:
     def _after(self, goes_on: bool) -> Verdict:
         if goes_on:
             return Verdict(judge.NEXT)
-        state = self._custody.state()
+        state = self._access.state()
         rests = state.outcome == INTERRUPTED
         return Verdict(judge.REST if rests else judge.END, state.detail)
 
@@ -217,7 +217,7 @@ class Supervisor:
         holder.phase, holder.until, holder.why = phase, until, why
         for name, value in news.items():
             setattr(holder, name, value)
-        supervisor.say(self._custody.loop, holder)
+        supervisor.say(self._access.loop, holder)
 
 
 class Aside:

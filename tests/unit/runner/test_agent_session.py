@@ -12,8 +12,8 @@ from ralphloop.agents.claude.program import parse
 from ralphloop.domain.model import Limits, LoopState
 from ralphloop.runner import agent_session, judge
 from ralphloop.runner.agent_process import AgentProcess
-from ralphloop.runner.agent_session import Drive, Ladder
-from ralphloop.runner.custody import Begun
+from ralphloop.runner.agent_session import Drive, Escalation
+from ralphloop.runner.loop_access import Begun
 from ralphloop.runner.session_terms import Terms
 from ralphloop.store import supervisor
 from unit.runner.stage import Stage, to_the_end, wait_for_line
@@ -45,7 +45,7 @@ class Person:
 
 
 class Loop:
-    """That nobody cancels, as its custody tells."""
+    """That nobody cancels, as its access tells."""
 
     def __init__(self, *, idle_s: float, more_time_s: float = 0.0) -> None:
         self.terms = Terms(idle_s=idle_s)
@@ -60,7 +60,7 @@ class Loop:
 
 def driven(agent: AgentProcess, person: Person, *, loop: Loop, time_left_s: float) -> judge.Session:
     begun = Begun("S1", "", "F1", "", time_left_s, Limits())
-    return Drive(agent, person, custody=loop, begun=begun, parse=parse).run()
+    return Drive(agent, person, access=loop, begun=begun, parse=parse).run()
 
 
 def test_an_interrupted_client_may_end_in_its_own_way(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -83,20 +83,20 @@ def test_time_that_the_person_takes_away_ends_the_session_within_it(stage: Stage
 
 def test_each_word_has_its_time_and_is_said_once() -> None:
     said: list[str] = []
-    ladder = Ladder(said.append)
-    assert (ladder.step(100.0), said) == (5.0, ["interrupt"])
-    assert (ladder.step(104.0), said) == (1.0, ["interrupt"])
-    assert (ladder.step(105.0), said) == (5.0, ["interrupt", "terminate"])
-    assert (ladder.step(109.9) or 0) < 0.2
-    assert (ladder.step(110.0), said) == (None, ["interrupt", "terminate", "kill"])
-    assert (ladder.step(500.0), said) == (None, ["interrupt", "terminate", "kill"])
+    escalation = Escalation(said.append)
+    assert (escalation.step(100.0), said) == (5.0, ["interrupt"])
+    assert (escalation.step(104.0), said) == (1.0, ["interrupt"])
+    assert (escalation.step(105.0), said) == (5.0, ["interrupt", "terminate"])
+    assert (escalation.step(109.9) or 0) < 0.2
+    assert (escalation.step(110.0), said) == (None, ["interrupt", "terminate", "kill"])
+    assert (escalation.step(500.0), said) == (None, ["interrupt", "terminate", "kill"])
 
 
 def test_a_long_pause_skips_no_word() -> None:
     said: list[str] = []
-    ladder = Ladder(said.append)
-    ladder.step(0.0)
-    assert (ladder.step(9000.0), said) == (5.0, ["interrupt", "terminate"])
+    escalation = Escalation(said.append)
+    escalation.step(0.0)
+    assert (escalation.step(9000.0), said) == (5.0, ["interrupt", "terminate"])
 
 
 def test_a_client_that_ignores_the_first_two_words_is_killed(stage: Stage) -> None:
@@ -108,23 +108,23 @@ def test_a_client_that_ignores_the_first_two_words_is_killed(stage: Stage) -> No
         "while True: time.sleep(300)"
     )
     wait_for_line(agent, b"ready")
-    ladder = Ladder(agent.send, graces_s=(5.0, 5.0))
+    escalation = Escalation(agent.send, graces_s=(5.0, 5.0))
     lines: list[bytes] = []
     for now_s, said in ((0.0, b"2"), (5.0, b"15")):
-        ladder.step(now_s)
+        escalation.step(now_s)
         lines += wait_for_line(agent, said)
     assert agent.ended is None
-    ladder.step(10.0)
+    escalation.step(10.0)
     rest, ending = to_the_end(agent)
     assert (lines + rest, ending.signal) == ([b"2", b"15"], 9)
 
 
 def test_a_jump_says_the_last_word_at_once():
     said: list[str] = []
-    ladder = Ladder(said.append)
-    ladder.step(0.0)
-    assert not ladder.is_spent
-    ladder.jump()
-    assert ladder.is_spent
-    ladder.step(100.0)
+    escalation = Escalation(said.append)
+    escalation.step(0.0)
+    assert not escalation.is_spent
+    escalation.jump()
+    assert escalation.is_spent
+    escalation.step(100.0)
     assert said == ["interrupt", "kill"]

@@ -20,7 +20,7 @@ from typing import Any
 
 from ralphloop.engine.find import locate
 from ralphloop.errors import SceneError
-from ralphloop.hook.belongings import HOME, LOGS, ROOT
+from ralphloop.hook.stop_files import HOME, LOGS, ROOT
 from ralphloop.lab.conformance import regular_file
 from ralphloop.lab.conformance.case import ANY, Case
 from ralphloop.lab.session_log import SessionLog

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ralphloop.hook.belongings import HOME
+from ralphloop.hook.stop_files import HOME
 from ralphloop.lab.conformance.case import Expect
 from ralphloop.lab.conformance.processes import OUTPUT_MAX, Answer, parsed
 from ralphloop.lab.conformance.scene import Seen

@@ -8,7 +8,7 @@ import pytest
 
 from ralphloop.domain.model import StopEvent
 from ralphloop.engine.find import Call, locate
-from ralphloop.hook.belongings import Belongings, blank, marks
+from ralphloop.hook.stop_files import StopFiles, blank, marks
 from ralphloop.store import approvals, arming, ended
 from ralphloop.store.loop import LoopFiles
 from ralphloop.store.shelf import Shelf
@@ -67,15 +67,15 @@ def loop_at(folder: Path, **env: str) -> tuple[LoopFiles, Call]:
     return arming.arm(source, Shelf(str(project), known), session="S", started=True), call
 
 
-def belongings(loop: LoopFiles, call: Call) -> Belongings:
-    found = Belongings(loop.shelf, StopEvent(session="S", cwd=call.cwd), call)
+def stop_files(loop: LoopFiles, call: Call) -> StopFiles:
+    found = StopFiles(loop.shelf, StopEvent(session="S", cwd=call.cwd), call)
     found.add_loop(loop)
     return found
 
 
 def test_a_list_outside_of_the_project_and_the_home_is_named_and_left_out(tmp_path: Path) -> None:
     loop, call = loop_at(tmp_path / "elsewhere")
-    found = belongings(loop, call)
+    found = stop_files(loop, call)
     path = str(tmp_path / "elsewhere" / "feature_list.json")
     assert found.left_out == {path: "outside of the project and the home"}
     assert path not in found.files
@@ -84,22 +84,22 @@ def test_a_list_outside_of_the_project_and_the_home_is_named_and_left_out(tmp_pa
 def test_what_is_no_file_is_named_as_unreadable(tmp_path: Path) -> None:
     loop, call = loop_at(tmp_path / "home")
     (Path(loop.kept) / "request").mkdir()
-    (left,) = belongings(loop, call).left_out.items()
+    (left,) = stop_files(loop, call).left_out.items()
     assert left[0].endswith("/request")
     assert left[1] == "cannot be read"
 
 
 def test_only_approved_commands_of_a_list_with_checks_are_kept(tmp_path: Path) -> None:
     loop, call = loop_at(tmp_path / "home")
-    assert belongings(loop, call).approved() == []
+    assert stop_files(loop, call).approved() == []
     approvals.approve(loop.shelf, ["true"], by="terminal")
-    assert belongings(loop, call).approved() == ["true"]
+    assert stop_files(loop, call).approved() == ["true"]
 
 
 def test_what_does_not_fit_any_more_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ralphloop.hook.belongings.ALL_MOST", 1500)
+    monkeypatch.setattr("ralphloop.hook.stop_files.ALL_MOST", 1500)
     loop, call = loop_at(tmp_path / "home")
-    found = belongings(loop, call)
+    found = stop_files(loop, call)
     assert found.left_out
     assert sum(map(len, [*found.files.values(), *found.home.values()])) <= 1500
 
@@ -109,7 +109,7 @@ def test_a_list_that_ended_once_has_its_stamp_beside_it(tmp_path: Path) -> None:
     ended.stamp(loop.shelf, loop.record.paths["list"], "2026-01-01T00:00:00.000Z")
     stamps = [
         text
-        for path, text in belongings(loop, call).home.items()
+        for path, text in stop_files(loop, call).home.items()
         if "by-path" in path and "@ralph" not in path
     ]
     assert stamps == ["2026-01-01T00:00:00.000Z\n"]

@@ -28,7 +28,7 @@ MACHINE = ("loop.json", "ledger.json", "pinned", "request", "usage.json")
 SHOWN = ("loop.json", "ledger.json")
 
 
-class Belongings:
+class StopFiles:
     """What belongs to the loops of one project, read now."""
 
     def __init__(self, here: Shelf, event: StopEvent, call: Call) -> None:

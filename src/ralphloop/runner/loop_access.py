@@ -53,7 +53,7 @@ class Begun(NamedTuple):
     limits: Limits  # as they were then
 
 
-class Custody:
+class LoopAccess:
     """The folder and the environment are those of the sessions."""
 
     def __init__(self, loop: LoopFiles, terms: Terms, *, cwd: str, env: Mapping[str, str]) -> None:
