@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+import baseline
 import growth
 import race
 import sections
@@ -39,6 +40,7 @@ PARTS = {
     "features": Part(sections.features, 200, 40),
     "race": Part(race.race, 100, 5),
     "checks": Part(sections.checks, 100, 20),
+    "baseline": Part(baseline.baseline, 60, 15),
     "growth": Part(growth.growth, 100, 20),
     "statusline": Part(statusline.statusline, 200, 40),
     "commands": Part(sections.commands, 50, 10),

@@ -18,8 +18,7 @@ from typing import Any
 from ralphloop.config import KEYS, TARGETS, keys
 from ralphloop.config.keys import OCCASIONS, Key
 from ralphloop.domain.model import COMPLETE
-from ralphloop.domain.table import LIMITS, OUTCOMES, Limit
-from ralphloop.loops.result import UNCOMMITTED, UNDER_WAY, exit_codes
+from ralphloop.domain.table import LIMITS, OUTCOMES, UNCOMMITTED, UNDER_WAY, Limit, Outcome, exit_codes
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 # what stands between two marks, each on a line of its own
@@ -81,15 +80,16 @@ def _yours(known: Key) -> str:
 
 def outcomes() -> str:
     rows = [
-        (f"[`{row.name}`](#{row.name})", row.state, row.means, f"{row.code}{_or_more(row.name)}")
+        (f"[`{row.name}`](#{row.name})", row.state, row.means, f"{row.code}{_or_more(row)}")
         for row in OUTCOMES.values()
     ]
     under_way = ("none yet", "armed, running, waiting", "the loop is under way", UNDER_WAY)
     return table(("outcome", "state", "what it means", "code"), [*rows, under_way])
 
 
-def _or_more(name: str) -> str:
-    return f", or {UNCOMMITTED} if it is not all committed" if name == COMPLETE else ""
+def _or_more(row: Outcome) -> str:
+    doubted = f", {row.doubted_code} with doubts" if row.doubted else ""
+    return doubted + (f", {UNCOMMITTED} if it is not all committed" if row.name == COMPLETE else "")
 
 
 def codes() -> str:
@@ -98,7 +98,7 @@ def codes() -> str:
 
 
 def _named(code: int) -> str:
-    return ", ".join(f"`{row.name}`" for row in OUTCOMES.values() if row.code == code)
+    return ", ".join(f"`{row.name}`" for row in OUTCOMES.values() if code in (row.code, row.doubted_code))
 
 
 def occasions() -> str:

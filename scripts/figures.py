@@ -52,6 +52,15 @@ round runs every candidate once, and a wrong answer is no result.
 """
 
 
+LIES = """\
+`ralphloop conformance --lies` plays ways to reach `complete` without the work, each with a scripted agent,
+some in three layouts. *Held* means that the loop did not end `complete`, *told* that a doubt names the task
+or the file. The catalogue and what tells it were written together, so the figures say what is known, not
+what an agent may think of next.
+"""
+HONEST = {"clean": "must be without a doubt", "told": "may be told, never refused"}
+
+
 def measure(*, quick: bool) -> dict[str, Any]:
     """The benchmarks, then the suite against our hook and the two that stand for the usual way."""
     with tempfile.TemporaryDirectory() as folder:
@@ -59,7 +68,8 @@ def measure(*, quick: bool) -> dict[str, Any]:
         options = ["--json", str(file), *(["--quick"] if quick else [])]
         run([sys.executable, str(REPOSITORY / "benchmarks" / "run.py"), *options])
         bench = json.loads(file.read_text())
-    return {"bench": bench, "conformance": {name: suite(options) for name, options in hooks().items()}}
+    played = {name: suite(options) for name, options in hooks().items()}
+    return {"bench": bench, "conformance": played, "catalogues": catalogues()}
 
 
 def hooks() -> dict[str, list[str] | None]:
@@ -84,6 +94,20 @@ def suite(options: list[str] | None) -> dict[str, Any] | None:
     return {**counts, "reports": {name: reports.count(name) for name in ("passed", "failed")}}
 
 
+def catalogues() -> dict[str, dict[str, Any]]:
+    """What came of the lies and of the honest work, with what stays untold."""
+    found = {}
+    for name in ("lies", "honest"):
+        command = [sys.executable, "-m", "ralphloop", "conformance", f"--{name}", "--json"]
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode not in (0, 1):
+            raise SystemExit(f"{' '.join(command)}: exit code {done.returncode}\n{done.stderr}")
+        told = json.loads(done.stdout)
+        untold = [f"{one['title']} ({one['family']})" for one in told[name] if one["came"] == "untold"]
+        found[name] = {"families": told["families"], "total": told["total"], "untold": untold}
+    return found
+
+
 def is_report(case: dict[str, Any]) -> bool:
     """Whether somebody met it in the field; what only a document of ours asks, another tool need not do."""
     return any(clause.startswith("failure ") for clause in case["stands_for"])
@@ -100,6 +124,7 @@ def page(kept: dict[str, Any]) -> str:
     machine = f"{bench['cpus']} cores, Python {bench['python']}, load {load}, {bench['measured_at'][:10]}."
     introduction = INTRODUCTION.format(bench=MODES[bench["quick"]])
     parts = [introduction, f"Measured on {machine}\n", conformance(kept["conformance"])]
+    parts += [lies(kept["catalogues"]["lies"]), honest(kept["catalogues"]["honest"])]
     parts += [section(one) for one in bench["sections"]]
     parts += [soak(name, figures) for name, figures in kept.get("soak", {}).items()]
     return "\n".join([*parts, ELSEWHERE])
@@ -114,6 +139,20 @@ def conformance(results: dict[str, dict[str, Any] | None]) -> str:
     missing = [f"{name} is not installed: left out.\n" for name, found in results.items() if not found]
     head = ["hook", "passed", "failed", "skipped", "of those played", "of reports from the field"]
     return f"## Correctness\n\n{table(head, rows)}\n{SKIPPED}{''.join(missing)}"
+
+
+def lies(found: dict[str, Any]) -> str:
+    """By family, and what nobody is told of."""
+    rows = [[name.replace("-", " "), *row.values()] for name, row in sorted(found["families"].items())]
+    all_of = [sum(column) for column in zip(*(row[1:] for row in rows), strict=True)]
+    told = table(["family", "held", "told", "untold"], [*rows, ["all", *all_of]])
+    untold = "".join(f"- {title}\n" for title in found["untold"])
+    return f"## Lies\n\n{LIES}\n{told}\nNeither held nor told:\n\n{untold}"
+
+
+def honest(found: dict[str, Any]) -> str:
+    rows = [[HONEST[name], *row.values()] for name, row in sorted(found["families"].items())]
+    return f"## Honest work\n\n{table(['work', 'no doubt', 'told', 'refused'], rows)}"
 
 
 def share(found: dict[str, int]) -> str:
@@ -160,12 +199,15 @@ def main() -> int:
     )
     parser.add_argument("--measure", action="store_true", help="measure everything anew")
     parser.add_argument("--quick", action="store_true", help="with fewer rounds")
+    parser.add_argument("--catalogues", action="store_true", help="play lies and honest work anew")
     parser.add_argument("--soak", type=Path, metavar="FILE", help="take the figures of a soak from here")
     parser.add_argument("--check", action="store_true", help="write nothing")
     args = parser.parse_args()
     kept = json.loads(KEPT.read_text()) if KEPT.exists() else {}
     if args.measure:
         kept |= measure(quick=args.quick)
+    if args.catalogues:
+        kept["catalogues"] = catalogues()
     if args.soak:
         kept["soak"] = json.loads(args.soak.read_text())
     if args.check:

@@ -12,7 +12,7 @@ from fuzz.targets.shapes import CONFIG, FRONTMATTER, SETTINGS
 from ralphloop.agents.claude import program as claude
 from ralphloop.agents.claude import registration, settings
 from ralphloop.agents.registration import Ours, Wanted
-from ralphloop.config import origin
+from ralphloop.config import keys
 from ralphloop.domain import jsontext
 from ralphloop.errors import ConfigError
 from ralphloop.tasklists import frontmatter, specum
@@ -95,11 +95,11 @@ def _place() -> tuple[str, dict[str, str]]:
 def _config(data: bytes) -> None:
     """The person's file and the project's: values of the known kinds, or one error that names the place."""
     root, env = _place()
-    for path in (origin.user_file(env), origin.project_file(root)):
+    for path in (keys.user_file(env), keys.project_file(root)):
         with open(path, "wb") as file:
             file.write(data)
         try:
-            said = json.dumps(origin.load(root, env).settings(), default=str)
+            said = json.dumps(keys.load(root, env).settings(), default=str)
         except ConfigError as error:
             said = str(error) if path in str(error) else ""
         assert said, "an error names the file"

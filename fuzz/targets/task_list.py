@@ -9,9 +9,8 @@ from typing import Any
 from fuzz.choices import Choices, altered, spoiled, text, written
 from fuzz.targets.shapes import BOXES, FEATURES, PROGRESS, STATE
 from ralphloop.domain.additions import excess
-from ralphloop.domain.ledger import Ledger, name_tasks, settle
+from ralphloop.domain.ledger import Ledger, name_tasks, settle, survey
 from ralphloop.domain.model import Task, TaskList
-from ralphloop.domain.survey import survey
 from ralphloop.tasklists import boxes, features, spec_state
 from ralphloop.tasklists.registry import layout as layout_of
 from ralphloop.tasklists.source import Tally

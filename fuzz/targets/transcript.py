@@ -10,7 +10,7 @@ from fuzz.choices import Choices, altered, spoiled, written
 from fuzz.ground import base_folder, quick
 from fuzz.targets.shapes import LINES
 from ralphloop.agents import limit
-from ralphloop.agents.claude import activity, models, program, usage
+from ralphloop.agents.claude import activity, program, usage
 from ralphloop.domain.continuing import promised
 from ralphloop.engine import api_error, claude, claude_past, shell
 
@@ -92,7 +92,7 @@ def _usage(path: str, since: str) -> None:
     meter = usage.Meter()
     for charge in meter.read(path, since=since):
         assert charge.tokens >= 0
-        assert (models.cost_usd(charge) or 0.0) >= 0.0
+        assert (usage.cost_usd(charge) or 0.0) >= 0.0
     kept = usage.Meter.from_json(json.loads(json.dumps(meter.to_json())))
     assert list(kept.read(path, since=since)) == []
     usage.context_of(path)

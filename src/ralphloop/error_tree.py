@@ -22,6 +22,7 @@ RalphloopError
 ├── TakenError                  record
 └── LabError                    of what tries out hooks and agents
     ├── CaseError
+    │   └── EntryError          table, number, key
     ├── SceneError
     ├── ScriptError             is a ValueError as well
     └── TooMuchError
@@ -171,6 +172,14 @@ class LabError(RalphloopError):
 
 class CaseError(LabError):
     """A file that is no case: where, and what is wrong with it."""
+
+
+class EntryError(CaseError):
+    """What is wrong in a catalogue's file, and where: the table, which of several of its name, the key."""
+
+    def __init__(self, what: str, *, table: str = "", number: int = 0, key: str = "") -> None:
+        super().__init__(what)
+        self.table, self.number, self.key = table, number, key
 
 
 class SceneError(LabError):

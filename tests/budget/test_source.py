@@ -28,7 +28,7 @@ EXCEPTIONS = {
         "ralphloop.proof",
         "masked",
     ): "only for what an API error or a cap said",
-    ("store/lock.py", "msvcrt", "_lock_first_byte"): "Windows",
+    ("store/files.py", "msvcrt", "_lock_first_byte"): "Windows",
     ("store/repair.py", "shutil", "_move"): "only for a file on another file system",
     ("store/approvals.py", "ctypes", "_made_at"): "only for a list with checks",
     ("store/approvals.py", "pwd", "_own_home"): "only for a list with checks",
@@ -36,6 +36,7 @@ EXCEPTIONS = {
     ("engine/api_error.py", "ralphloop.agents", "instant"): "only after a rate limit",
     ("engine/wake.py", "ralphloop.config", "_terms"): "only after a rate limit, in a terminal",
     ("engine/checks.py", "ralphloop.proof.prove", "prover"): "only when a check is due",
+    ("engine/checks.py", "ralphloop.proof.baseline", "note_surroundings"): "only at an owner's first stop",
     ("engine/checks.py", "ralphloop.proof.checker", "prover"): "only when a check is due",
     (
         "engine/checks.py",
@@ -50,12 +51,12 @@ EXCEPTIONS = {
     ("engine/spending.py", "ralphloop.agents.registry", "look"): "only once such a loop was taken up",
     ("engine/spending.py", "ralphloop.agents.registry", "fullness"): "only where a supervisor drives",
     (
-        "engine/account.py",
+        "engine/spending.py",
         "ralphloop.agents.registry",
         "transcripts_of",
     ): "only once such a loop was taken up",
-    ("engine/account.py", "ralphloop.agents.registry", "read"): "only once such a loop was taken up",
-    ("engine/account.py", "ralphloop.agents.registry", "_sum"): "only once such a loop was taken up",
+    ("engine/spending.py", "ralphloop.agents.registry", "read"): "only once such a loop was taken up",
+    ("engine/spending.py", "ralphloop.agents.registry", "_sum"): "only once such a loop was taken up",
     ("hook/stop_files.py", "ralphloop.proof", "public"): "only where stops are recorded",
     ("hook/recording.py", "ralphloop.version", "_facts"): "only where stops are recorded",
     ("engine/announce.py", "subprocess", "_start_on_windows"): "only for a notice, on Windows",
@@ -121,6 +122,13 @@ def is_allowed(name: str) -> bool:
 def test_hot_modules_import_only_what_is_allowed():
     found = set().union(*(imports(path) for path in SOURCES))
     assert {row for row in found if not is_allowed(row[1])} == set(EXCEPTIONS)
+
+
+def test_nothing_hot_reads_annotations_which_the_bundle_does_not_have():
+    """But for an assertion, which it does not have either."""
+    found = [shown(path) for path in SOURCES if "__annotations__" in path.read_text()]
+    assert found == ["domain/model.py"]
+    assert (PACKAGE / "domain/model.py").read_text().count("__annotations__") == 1
 
 
 @pytest.mark.parametrize(

@@ -47,7 +47,7 @@ OUTCOME = {
             '    INTERRUPTED: """',
             '''\
     "tired": """
-        exit: 19 tired of it
+        exit: 21 tired of it
         means: the loop has asked for a rest
         person: {name} wants a rest
         status: let it rest, then {again} goes on.
@@ -186,7 +186,7 @@ def test_a_limit_is_a_row_and_the_rule_that_trips(project: Changed) -> None:
 @pytest.mark.parametrize("project", [{**OUTCOME, **TARGET}], indirect=True)
 def test_an_outcome_is_a_row_and_the_rule_that_ends_so(project: Changed) -> None:
     assert len(OUTCOME) == 2
-    assert "\n  19  tired of it\n" in project.fine("run", "--help")
+    assert "\n  21  tired of it\n" in project.fine("run", "--help")
     project.begin(tasks=1)
     project.stop()
     assert (project.status()["outcome"], project.status()["detail"]) == ("tired", "no more of that")
@@ -194,15 +194,15 @@ def test_an_outcome_is_a_row_and_the_rule_that_ends_so(project: Changed) -> None
     assert "shop · tired · " in status
     assert "let it rest, then `ralphloop resume shop` goes on." in status
     report = project.run("report", "--format", "json")
-    assert (report.code, report.data["exit_code"], report.data["outcome"]) == (19, 19, "tired")
+    assert (report.code, report.data["exit_code"], report.data["outcome"]) == (21, 21, "tired")
     assert project.run("report").out.startswith("# shop: tired\n")
     line = project.run("statusline", stdin=json.dumps({"session_id": SESSION}).encode())
     assert "tired: let it rest" in line.out
     assert project.told().startswith("ralphloop: shop wants a rest | 0/1 done")
     shown(
         project,
-        Row("outcomes", "| [`tired`](#tired) | ended | the loop has asked for a rest | 19 |"),
-        Row("reports", "| 19 | tired of it |"),
+        Row("outcomes", "| [`tired`](#tired) | ended | the loop has asked for a rest | 21 |"),
+        Row("reports", "| 21 | tired of it |"),
         Row("config", '- `"person"`: needs_input, needs_approval, awaiting_approval, tired\n'),
     )
 

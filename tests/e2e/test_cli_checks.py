@@ -241,6 +241,37 @@ def test_protected_files_are_counted(project: Project) -> None:
     assert sorted(path.read_text(encoding="utf-8") for path in kept) == ["a\n", "b\n"]
 
 
+def test_start_says_which_criteria_are_not_protected_and_what_protects_them(project: Project) -> None:
+    for path in ("Makefile", "tests/test_a.py", "tests/test_b.py", "qa/words.txt", "src/app.py"):
+        project.write(path, "")
+    settings = project.home / ".config/ralphloop/config.toml"
+    settings.parent.mkdir(parents=True)
+    settings.write_text('criteria = ["qa/**"]\n')
+    write_list(project, task("F1", "true"))
+    told = unfolded(project.fine("start", "shop", "--yes"))
+    named = "Makefile, qa/words.txt, tests/test_a.py and 1 more judge the work and are not protected"
+    assert f'{named}: `"protect": "criteria"` in the list does it.' in told
+    project.fine("cancel")
+    write_list(project, task("F1", "true"), protect="criteria")
+    told = unfolded(project.fine("start", "shop", "--strict"))
+    assert "4 protected files are kept as they are now." in told
+    assert "not protected" not in told
+
+
+def test_a_criterion_that_was_changed_refuses_the_claim_and_is_put_back(project: Project) -> None:
+    check = project.write("check.sh", "test -f work\n")
+    write_list(project, task("F1", "sh check.sh"), protect=["criteria"])
+    project.fine("start", "shop", "--yes", "--session", SESSION)
+    check.write_text("true\n")
+    project.write("conftest.py", "")
+    answer = project.run("verify", "F1")
+    assert answer.code != 0
+    assert "check.sh (changed)" in unfolded(answer.out + answer.err)
+    assert "conftest.py (added)" in unfolded(answer.out + answer.err)
+    assert check.read_text() == "test -f work\n"
+    assert not (project.root / "conftest.py").exists()
+
+
 def test_the_list_itself_is_left_as_it_was(checked: Project) -> None:
     before = (checked.root / LIST).read_bytes()
     checked.fine("start", "shop", "--yes")

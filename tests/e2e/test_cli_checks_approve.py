@@ -173,9 +173,10 @@ def test_an_unknown_loop_and_a_finished_one_are_refused(running: Project) -> Non
     assert "the loop shop is cancelled" in running.refused("approve", "shop", "--yes")
 
 
-def test_changed_protected_files_are_shown_and_adopted(project: Project) -> None:
+@pytest.mark.parametrize("protect", ["check.sh", "criteria"])
+def test_changed_protected_files_are_shown_and_adopted(project: Project, protect: str) -> None:
     project.write("check.sh", "true\n")
-    begin(project, task("F1", "sh check.sh"), task("F2"), protect=["check.sh"])
+    begin(project, task("F1", "sh check.sh"), task("F2"), protect=protect)
     project.write("check.sh", leaving(project) + "\n")
     assert f"{ONLY_SHOWN}, and a stop may put the protected files back." in flat(
         project.fine("approve", "--show")

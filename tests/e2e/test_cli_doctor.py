@@ -29,7 +29,8 @@ def test_a_project_in_order_is_fine_line_by_line(project: Project) -> None:
     told = project.fine("doctor", "--no-live", env=WIDE)
     lines = told.splitlines()
     assert [line[0] for line in lines] == ["✓"] * len(lines)
-    assert [line.split(":")[0][2:] for line in lines] == ["client", "hooks", "cap", "python", "state"]
+    names = ["client", "hooks", "cap", "python", "stage", "state"]
+    assert [line.split(":")[0][2:] for line in lines] == names
     assert f"{project.root / LOCAL} (local settings) registers the hook for features" in told
 
 

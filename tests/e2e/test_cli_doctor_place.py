@@ -253,3 +253,19 @@ def test_what_may_still_be_in_use_or_is_not_ours_stays(project: Project, gone: i
     ]
     assert about(examine(project, "--fix", "--yes")[1], "left-over") == []
     assert [path for path in kept if not path.exists()] == []
+
+
+# A user namespace in which nobody may have another one.
+NO_NAMESPACES = 'for kind in user mnt; do echo 0 > /proc/sys/user/max_${kind}_namespaces; done; exec "$@"'
+
+
+def test_a_machine_on_which_nothing_can_be_tried_apart_is_told_and_no_error(project: Project) -> None:
+    before = ["unshare", "--user", "--map-root-user", "--keep-caps", "sh", "-ec", NO_NAMESPACES, "sh"]
+    if subprocess.run([*before, "true"], capture_output=True, timeout=60).returncode:
+        pytest.skip("no user namespace can be had here to switch them off in")
+    words = [*before, *project.argv("doctor", "--no-live", "--json")]
+    done = subprocess.run(words, env=project.env(), cwd=project.root, capture_output=True, timeout=60)
+    assert done.returncode == 0, done
+    ((level, told),) = about(json.loads(done.stdout), "stage")
+    assert level == "warning"
+    assert "tried apart from the work on this machine: namespaces are switched off. Loops run all" in told

@@ -14,7 +14,7 @@ import pytest
 from e2e.cli_project import SESSION, Project, unfolded
 from hook.lines import cap_line, text_line
 from ralphloop.domain.model import OUTCOMES, STATES
-from ralphloop.loops.result import exit_code, exit_codes
+from ralphloop.domain.table import exit_code, exit_codes
 
 KEYS = {
     "exit_code": int, "loop": dict, "state": str, "outcome": (str, type(None)), "detail": str, "made_at": str,
@@ -22,11 +22,13 @@ KEYS = {
     "sessions": list, "clients": list, "models": list, "limits": dict, "counts": dict, "tasks": list,
     "refused": list, "restored": list, "rejected": list, "protected": list, "approvals": list,
     "accepted": list, "added": list, "spending": dict, "final_run": (dict, type(None)), "faults": list,
-    "timeline": list,
+    "timeline": list, "doubts": list, "notes": list, "tried": dict, "proven": (dict, type(None)),
+    "since": str,
 }  # fmt: skip
 TASK = {
     "id": str, "title": str, "state": str, "added": bool, "attempts": int, "why": str, "refused": list,
-    "evidence": list, "time_s": float, "tokens": (int, type(None)), "cost_usd": (float, type(None)),
+    "evidence": list, "turned": list, "time_s": float, "tokens": (int, type(None)),
+    "cost_usd": (float, type(None)),
 }  # fmt: skip
 EVIDENCE = {
     "id": str, "at": str, "kind": str, "command": str, "green": bool, "exit_code": (int, type(None)),

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from e2e.cli_project import OTHER, SESSION, WIDE, Project
-from ralphloop.domain.supervision import Supervision
+from ralphloop.domain.model import Supervision
 from ralphloop.store import arming, supervisor
 from ralphloop.store.loop import LoopFiles, iso
 from ralphloop.store.shelf import Shelf

@@ -28,7 +28,7 @@ from e2e.notifying import (
     wait_until_told,
 )
 from fakes.patience import eventually
-from ralphloop.domain.supervision import Supervision
+from ralphloop.domain.model import Supervision
 from ralphloop.store import shelf
 from ralphloop.store.shelf import Shelf
 from unit.notify.pseudo import Terminal

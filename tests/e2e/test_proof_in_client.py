@@ -106,6 +106,9 @@ def test_esc_while_a_check_runs_ends_its_processes_and_pauses_the_loop(
     """The claim is judged once the loop goes on again."""
     files = checked(feature(1, verify="sh tests/slow.sh"), feature(2))
     files["tests/slow.sh"] = "test -f fast && exit 1; sleep 300 & echo $! $$ > pids; wait\n"
+    settings = client_home.path / ".config/ralphloop/config.toml"
+    settings.parent.mkdir(parents=True)
+    settings.write_text("try_s = 0\n")  # it would take all of the time there is before the start
     bench = Bench(Outside(client_home, project(files)))
     session = bench.start("--yes")
     script = [bash(claim("F1")), text("F1 is made."), text("Hello to you."), text("On I go.")]

@@ -12,7 +12,7 @@ import pytest
 from e2e.cli_project import SESSION, Project
 from e2e.notifying import RECORD, close, hook, notices, settle
 from hook.branches import IDENTITY
-from ralphloop.domain.supervision import Supervision
+from ralphloop.domain.model import Supervision
 from ralphloop.store import arming, supervisor
 from ralphloop.store.loop import LoopFiles
 from ralphloop.store.shelf import Shelf

@@ -16,7 +16,7 @@ from fakes.patience import eventually
 PROGRAM = """
 import os, sys
 from ralphloop.loops.place import here, pick
-from ralphloop.domain.supervision import Supervision
+from ralphloop.domain.model import Supervision
 from ralphloop.store import shelf, supervisor
 from ralphloop.store.loop import LoopFiles
 from ralphloop.views.live.show import show

@@ -171,4 +171,5 @@ def on_terminal(project: Project, *words: str) -> str:
         _, shown = asked.end()
     assert shown, words
     assert "this is a bug" not in shown, shown
+    shown = shown.replace("\r\x1b[K", "\n")  # a row that another one takes the place of
     return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]|\r", "", shown)

@@ -12,6 +12,7 @@ import time
 import traceback
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -68,7 +69,7 @@ class SupervisorTrial:
         ground = self._ground
         (loop,) = ground.loops()
         terms = Terms(detached=True, batch=1, backoff_s=0.1, margin_s=0.0)
-        request = {"loop": loop.id, "cwd": str(ground.root), "terms": terms.to_json(), "terminal": 0}
+        request = {"loop": loop.id, "cwd": str(ground.root), "terms": asdict(terms), "terminal": 0}
         path = os.pathsep.join([str(self._base / "bin"), os.path.dirname(sys.executable), PATH])
         return ground.forked(
             lambda: command_line._guarded(lambda: command_line.run(["supervise"])),

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from ralphloop.domain.decide import decide
-from ralphloop.domain.ledger import Ledger
+from ralphloop.domain.ledger import Ledger, survey
 from ralphloop.domain.model import COMPLETE, RUNNING, Limits, LoopState, StopEvent, Task, TaskList, Turn
 from ralphloop.domain.prompt import Words
 from ralphloop.domain.situation import Situation
-from ralphloop.domain.survey import survey
 from ralphloop.tasklists import features
 
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from hook.conftest import ProjectFactory
 from hook.harness import Answer, LoopProject
 from hook.proven import listed
-from ralphloop.domain.supervision import Supervision
+from ralphloop.domain.model import Supervision
 from ralphloop.store import arming
 
 IDENTITY = "[user]\n\tname = Person\n\temail = person@example.invalid\n"

@@ -10,7 +10,7 @@ from hook.attack import checked_files, commands_run, leaving, mark, outcome
 from hook.conftest import ProjectFactory
 from hook.harness import OTHER, SEQUENTIAL, LoopProject
 from hook.proven import cli
-from ralphloop.agents.presence import agent_tools
+from ralphloop.agents.registry import agent_tools
 from ralphloop.proof import protect
 
 INSIDE = {"CLAUDECODE": "1", "AI_AGENT": "claude-code_2-1-325_agent"}

@@ -20,7 +20,7 @@ from hook.attack import (
 from hook.conftest import ProjectFactory
 from hook.harness import OTHER, OWN_FILES, LoopProject
 from hook.proven import cli
-from ralphloop.agents.presence import agent_tools
+from ralphloop.agents.registry import agent_tools
 from ralphloop.proof.approval import digest
 
 LIST = OWN_FILES["features"]

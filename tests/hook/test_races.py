@@ -18,7 +18,7 @@ import pytest
 from hook.conftest import ProjectFactory
 from hook.harness import LAYOUTS, OTHER, OWNER, LoopProject, stop_here
 from hook.lines import now_iso, tool_line, user_line
-from ralphloop.store import lock
+from ralphloop.store import files
 from ralphloop.store.loop import CANCEL, PAUSE
 
 AT_ONCE = 20
@@ -244,8 +244,8 @@ def test_a_shelf_locked_past_the_deadline_lets_the_stop_through(
     assert json.loads(stop_here(unarmed))["decision"] == "block"
 
 
-def short_lock(path: str, *, wait_s: float = 0.0) -> lock.Lock:
-    return lock.Lock(path, wait_s=0.1)
+def short_lock(path: str, *, wait_s: float = 0.0) -> files.Lock:
+    return files.Lock(path, wait_s=0.1)
 
 
 def test_a_lock_that_comes_free_in_time_is_waited_for(features: LoopProject) -> None:

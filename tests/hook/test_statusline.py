@@ -29,8 +29,11 @@ from hook.lines import interrupt_line
 from hook.proven import checked, cli, list_file, listed
 from hook.statuslines import COMMAND, DEMO, MOST, bare, by_hand, payload, printed, shown
 from hook.test_failures_budget import denied_turn
+from ralphloop.domain.finding import IDLE, WEAK, Finding
 from ralphloop.domain.model import LoopState
 from ralphloop.hook import statusline
+from ralphloop.proof import proof_record
+from ralphloop.proof.proof_record import ProofRecord
 
 
 def test_a_running_loop_shows_its_tally_turn_task_and_figures(armed: LoopProject) -> None:
@@ -278,6 +281,23 @@ def test_an_ended_loop_of_this_session_shows_its_outcome(project: ProjectFactory
     shutil.rmtree(found.folder)  # as a plugin tidies up
     (found.root / POINTERS.get(layout, "none")).unlink(missing_ok=True)
     assert " · complete" in by_hand(found, json.dumps(payload(found)))
+
+
+def test_a_complete_loop_says_how_many_doubts_there_are(project: ProjectFactory) -> None:
+    found = project("features", loop_files("features", total=1))
+    found.arm()
+    found.close(1)
+    found.turn()
+    found.extra_env["CLAUDE_CODE_SESSION_ID"] = found.session
+    loop = found.the_loop()
+    doubt = Finding(IDLE, said="F1 is green without the work", task="F1")
+    note = Finding(WEAK, said="F1 has a weak check", task="F1")
+    for findings, told in (((note,), "complete"), ((note, doubt, doubt), "complete, 2 doubts")):
+        proof_record.save(loop, ProofRecord(findings))
+        assert bare(found, real=True)[1] == told
+    with open(os.path.join(loop.kept, "proof.json"), "w") as file:
+        file.write('{"findings": 3}')
+    assert bare(found, real=True)[1] == "complete"
 
 
 def test_the_newest_of_several_ended_loops_is_shown(project: ProjectFactory) -> None:

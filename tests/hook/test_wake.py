@@ -13,7 +13,7 @@ from hook.conftest import ProjectFactory
 from hook.harness import LAYOUTS, LoopProject, task_id
 from hook.lines import error_line, tool_line
 from hook.waiting import HOUR, LATER, Waiting, attended
-from ralphloop.agents.stamp import moment
+from ralphloop.agents.transcript import moment
 from ralphloop.views import terminal
 from ralphloop.views.snapshot import view_of
 

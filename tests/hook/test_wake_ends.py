@@ -17,8 +17,7 @@ from fakes.patience import eventually
 from hook.conftest import ProjectFactory
 from hook.harness import OTHER, LoopProject
 from hook.waiting import HOUR, LIMITED, Waiting, attended, shown_waker
-from ralphloop.domain.model import CANCELLED, ENDED, INTERRUPTED, PAUSED
-from ralphloop.domain.supervision import Supervision
+from ralphloop.domain.model import CANCELLED, ENDED, INTERRUPTED, PAUSED, Supervision
 from ralphloop.store import arming, shelf
 from ralphloop.store.loop import CANCEL, PAUSE
 

@@ -10,7 +10,7 @@ from typing import Any
 from fakes.patience import SOON_S, eventually
 from hook.harness import LoopProject
 from ralphloop.hook.wire import Wake
-from ralphloop.store import waker
+from ralphloop.store import supervisor
 
 LIMITED = {
     "error": "rate_limit",
@@ -33,7 +33,7 @@ def shown_waker(project: LoopProject) -> int:
     """The process that the loop's state names, if it waits."""
     loop = project.the_loop()
     state = loop.load()
-    return waker.pid_of(loop, state) if state is not None else 0
+    return supervisor.waker_of(loop, state) if state is not None else 0
 
 
 class Waiting:

@@ -11,7 +11,7 @@ import pytest
 from e2e.cli_project import SESSION, Project
 from e2e.notifying import hook
 from hook.lines import cap_line, error_line
-from ralphloop.domain.supervision import Supervision
+from ralphloop.domain.model import Supervision
 from ralphloop.store import arming
 from ralphloop.store.loop import LoopFiles
 from ralphloop.store.shelf import Shelf

@@ -9,6 +9,10 @@ from pathlib import Path
 import pytest
 
 from e2e.cli_project import Project
+from ralphloop.domain.finding import CRITERIA, WEAK, Finding
+from ralphloop.loops import Place, pick
+from ralphloop.proof import proof_record
+from ralphloop.proof.proof_record import ProofRecord, Proven, Tried
 
 SCRIPTS = (
     "<script>alert(1)</script>",
@@ -64,6 +68,11 @@ def page_of(folder: Path, text: str) -> Page:
     project.run("answer", "F3", text)
     project.stop(OWNER + text, last_assistant_message=text)
     project.run("pause")
+    of_text = {"said": f"F2 reads {text}", "task": "F2" + text, "files": (text,)}
+    findings = (Finding(CRITERIA, **of_text), Finding(WEAK, **of_text))
+    tried, turned = {text: Tried(text, "green", "red")}, {"F2": (text,)}
+    loop = pick(Place(str(project.root), project.env()), name)
+    proof_record.save(loop, ProofRecord(findings, tried, turned, Proven(branch=text, folder=text)))
     return Page(project.run("report", "--format", "html").out)
 
 

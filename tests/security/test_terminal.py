@@ -11,6 +11,10 @@ import pytest
 from e2e.cli_project import Project
 from e2e.notifying import RECORD, settle
 from ralphloop.cli.main import COMMANDS
+from ralphloop.domain.finding import CRITERIA, WEAK, Finding
+from ralphloop.loops import Place, pick
+from ralphloop.proof import proof_record
+from ralphloop.proof.proof_record import ProofRecord, Proven, Tried
 from security.hostile import (
     EVIL,
     NAME,
@@ -97,6 +101,57 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
     found.run("ask", "F3", EVIL, env={**AGENT, "CLAUDE_CODE_SESSION_ID": OWNER})
     hostile_spec(found)
     return found
+
+
+@pytest.fixture(scope="module")
+def doubted(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """A loop that is complete, whose doubts and notes name files of a hostile checkout."""
+    found = Project(tmp_path_factory.mktemp("doubted"))
+    found.program("notify-send", RECORD)
+    settle(found, 'notify = ["desktop"]\n')
+    branch(found)
+    path = hostile_list(found, NAME, hostile_task("F1" + EVIL))
+    assert found.run("start", NAME, "--session", OWNER, "--yes").code == 0
+    path.write_text(path.read_text().replace('"passes": false', '"passes": true'))
+    found.stop(OWNER)
+    loop = pick(Place(str(found.root), found.env()), NAME)
+    long = EVIL + "測" * 4096
+    findings = [
+        Finding(kind, said=f"F1 reads {name}", task="F1" + EVIL, files=(name,))
+        for kind in (CRITERIA, WEAK)
+        for name in (EVIL, long)
+    ]
+    proven = Proven("", "0" * 40, EVIL, str(found.root), EVIL)
+    record = ProofRecord(tuple(findings), {EVIL: Tried(EVIL)}, {"F1" + EVIL: (EVIL, long)}, proven)
+    proof_record.save(loop, record)
+    return found
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["status", NAME],
+        ["status", "--json"],
+        ["watch", "--plain"],
+        ["watch", "--plain", "--once"],
+        *(["report", "--format", shape] for shape in ("md", "json", "html")),
+        ["report", "--output", "kept"],
+        ["log"],
+        ["notify", NAME],
+        ["run", NAME],
+        ["run", NAME, "--json"],
+    ],
+)
+def test_no_doubt_speaks_to_the_terminal(doubted: Project, words: list[str]) -> None:
+    done = doubted.run(*words)
+    assert done.code == (19 if words[0] in ("report", "run") else 0), done
+    assert obeyed(done.out, done.err) == []
+    if words[0] == "notify":
+        calls = (doubted.bin / "notify-send.calls").read_text().splitlines()
+        assert calls
+        assert obeyed(*(word for call in calls for word in json.loads(call))) == []
+    else:
+        assert "doubt" in done.out
 
 
 def test_every_command_is_looked_at() -> None:

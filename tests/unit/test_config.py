@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ralphloop import config
-from ralphloop.config import keys, origin
+from ralphloop.config import keys
 from ralphloop.domain.model import UNLIMITED
 from ralphloop.engine import announce
 from ralphloop.errors import ConfigError
@@ -161,7 +161,7 @@ def test_an_unknown_key_like_no_other_is_refused_with_where_to_look(place: Place
         (b"x = " + b"[" * 5000, "not TOML"),
         (b"batch = " + b"9" * 5000, "not TOML"),
         (b"batch = 1\xff\n", "not UTF-8"),
-        (b"#" * (origin.SIZE_MAX + 1), "too large"),
+        (b"#" * (keys.SIZE_MAX + 1), "too large"),
     ],
 )
 def test_a_broken_file_is_named_with_the_line(place: Place, data: bytes, told: str) -> None:
@@ -183,6 +183,11 @@ def test_a_byte_order_mark_is_no_mistake(place: Place) -> None:
 
 OWN_KEYS = {
     "permission_mode": '"bypassPermissions"',
+    "try_s": "0",
+    "apart": "false",
+    "doubts": '"tell"',
+    "criteria": '["qa/**"]',
+    "daemons": '["mydaemon"]',
     "webhook_url": '"https://example.invalid/x"',
     "webhook_format": '"slack"',
     "webhook_token": '"t"',
@@ -224,6 +229,12 @@ def test_a_project_cannot_switch_the_webhook_on(place: Place) -> None:
         ("max_time", "4h", 14400.0),
         ("max_time", "90", 90.0),
         ("permission_mode", "default", "default"),
+        ("try_s", "0", 0.0),
+        ("try_s", "90", 90.0),
+        ("apart", "no", False),
+        ("doubts", "refuse", "refuse"),
+        ("criteria", "qa/**, *.oracle", ("qa/**", "*.oracle")),
+        ("daemons", "mydaemon", ("mydaemon",)),
     ],
 )
 def test_variables_are_read_as_text(place: Place, name: str, text: str, value: object) -> None:
@@ -244,7 +255,17 @@ def test_plan_mode_is_refused_with_a_reason(place: Place) -> None:
     assert "acceptEdits" in told
 
 
-@pytest.mark.parametrize(("name", "text"), [("commit", "maybe"), ("notify", "mail"), ("max_cost", "-1")])
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("commit", "maybe"),
+        ("notify", "mail"),
+        ("max_cost", "-1"),
+        ("doubts", "hide"),
+        ("try_s", "soon"),
+        ("apart", "2"),
+    ],
+)
 def test_a_wrong_variable_is_refused_by_its_name(place: Place, name: str, text: str) -> None:
     variable = config.variable(name)
     assert place.refused(**{variable: text}).startswith(f"{variable}: ")

@@ -13,7 +13,7 @@ PACKAGE = REPOSITORY / "src" / "ralphloop"
 
 # contract -> a module, and the line that breaks the contract there
 PLANTED = {
-    "Dependencies point down": ("domain/plain.py", "import ralphloop.store.files"),
+    "Dependencies point down": ("domain/prompt.py", "import ralphloop.store.files"),
     "No module leads back to itself": ("store/files.py", "import ralphloop.store.arming"),
     "A command about a loop asks loops": ("cli/pause.py", "import ralphloop.store.loop"),
     "The laboratory is apart": ("entry.py", "import ralphloop.lab.forked"),

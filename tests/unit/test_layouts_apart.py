@@ -18,6 +18,8 @@ EXCEPTIONS = {
     "cli.main": "the table of commands has those of the plugins",
     "cli.speckit": "the command of a plugin",
     "cli.specum": "the command of a plugin",
+    "lab.catalogue.ground": "a scene is laid out in each layout that it is for",
+    "lab.catalogue.item": "a scene says for which layouts it is",
     "lab.conformance.case": "a case can be for any layout, which is no layout",
     "lab.conformance.hook": "a hook has a command for each layout that it serves",
     "lab.conformance.scene": "a case can be for any layout, which is no layout",

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
-from ralphloop.agents.activity import Activity
 from ralphloop.agents.event import Event
 from ralphloop.agents.registration import Installed, Ours, Read, Removed, Settings, Setup, Wanted
-from ralphloop.agents.usage import Charge, Context
+from ralphloop.agents.transcript import Activity, Charge, Context
 
 
 class Program(Protocol):
@@ -106,7 +105,7 @@ class Meter(Protocol):
 
 
 class Usage(Protocol):
-    """Where its sessions are written down, and what they used."""
+    """Where its sessions are written down, what they used, and what that cost."""
 
     @property
     def Meter(self) -> type[Meter]: ...  # noqa: N802
@@ -115,11 +114,6 @@ class Usage(Protocol):
     ) -> str: ...
     def context_of(self, transcript: str) -> Context | None: ...
     def model_of(self, transcript: str) -> str: ...
-
-
-class Models(Protocol):
-    """What its models cost."""
-
     def cost_usd(self, charge: Charge) -> float | None: ...
     def as_of(self) -> str: ...
 
@@ -138,5 +132,4 @@ class Client(Protocol):
     registration: Registrations
     settings: SettingsText
     usage: Usage
-    models: Models
     activity: Shown

@@ -34,6 +34,7 @@ seconds = _option(keys.seconds)
 batch = _option(keys.batch)
 percent = _option(keys.percent)
 working_mode = _option(keys.working_mode)
+STRICT = "a doubt about a proof opens its task again (default: it is told)"
 ANY_MODE = (*PERMISSION_MODES, keys.PLAN)  # where a person sits before the client
 
 

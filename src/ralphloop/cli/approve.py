@@ -5,8 +5,7 @@ from __future__ import annotations
 import argparse
 
 from ralphloop import loops
-from ralphloop.cli.dialog import ask, can_ask
-from ralphloop.cli.output import say, show, tell
+from ralphloop.cli.output import ask, can_ask, say, show, show_progress, tell
 from ralphloop.loops.consent import TERMINAL, YES, Change
 from ralphloop.loops.place import require_person
 
@@ -46,7 +45,8 @@ def run(args: argparse.Namespace) -> int:
     if not change.is_any or args.show:
         return show(change.result(approved=False), as_json=args.json)
     if args.yes or (not args.json and can_ask() and ask("Approve? [y/N] ")):
-        return show(loops.approve(place, change, by=YES if args.yes else TERMINAL), as_json=args.json)
+        by = YES if args.yes else TERMINAL
+        return show(loops.approve(place, change, by=by, told=show_progress), as_json=args.json)
     if not args.json:
         tell("Nothing is approved. `--yes` approves without asking.")
     return show(change.result(approved=False, code=1), as_json=args.json)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import argparse
 
 from ralphloop import loops
-from ralphloop.cli.dialog import ask, can_ask
-from ralphloop.cli.output import say_json, show, tell
+from ralphloop.cli.output import ask, can_ask, say_json, show, tell
 from ralphloop.errors import UserError
 
 

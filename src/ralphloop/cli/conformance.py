@@ -1,4 +1,5 @@
-"""The command `conformance`: play the public cases against a Stop hook, ours or any other."""
+"""The command `conformance`: play the public cases against a Stop hook, ours or any other; or the catalogues
+of lies and of honest work against this very program."""
 
 from __future__ import annotations
 
@@ -6,9 +7,11 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from ralphloop.cli import allowance
+from ralphloop.cli import allowance, main
 from ralphloop.cli.output import complain, show, show_progress
 from ralphloop.errors import UserError
+from ralphloop.lab.catalogue import crew, tally
+from ralphloop.lab.catalogue.item import HONEST, LIES
 from ralphloop.lab.conformance import suite, summary
 from ralphloop.lab.conformance.case import Case
 from ralphloop.lab.conformance.play import Result
@@ -27,6 +30,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--events", metavar="NAME,…", default="", help="events that the hook serves beside Stop"
     )
     parser.add_argument("--tool", metavar="CMD", default="", help="the command line of the hook's own tool")
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument(
+        "--lies",
+        dest="catalogue",
+        action="store_const",
+        const=LIES,
+        help="play the lies instead of the cases",
+    )
+    which.add_argument(
+        "--honest", dest="catalogue", action="store_const", const=HONEST, help="play honest work instead"
+    )
     parser.add_argument("--cases", metavar="DIR", type=Path, help="another folder of `cases` and `projects`")
     parser.add_argument("--only", metavar="GLOB", action="append", help="only cases that this names")
     parser.add_argument("--jobs", metavar="N", type=allowance.count, help="cases side by side")
@@ -42,12 +56,16 @@ examples:
   ralphloop conformance --only another-session-is-left-alone
   ralphloop conformance --hook 'bash my-hook.sh' --layout features
   ralphloop conformance --hook 'node hook.js' --layout specum --json
+  ralphloop conformance --lies --only git
+  ralphloop conformance --honest --json
 
 exit codes: 0 all passed, 1 some failed, 2 wrong usage
 """
 
 
 def run(args: argparse.Namespace) -> int:
+    if args.catalogue:
+        return _catalogue(args)
     try:
         cases = suite.chosen(args.cases, args.only or ())
         if args.list:
@@ -77,3 +95,25 @@ def _played(cases: Sequence[Case], args: argparse.Namespace) -> list[Result]:
         results = suite.play_all(cases, hook, jobs=args.jobs, keep=args.keep, told=progress)
     show_progress("")
     return results
+
+
+def _catalogue(args: argparse.Namespace) -> int:
+    """Lies or honest work, each played by this program's own commands and hook."""
+    import ralphloop.cli.start  # noqa: F401 - or each play would import it
+
+    try:
+        for option in ("hook", "tool", "events", "junit"):
+            if getattr(args, option):
+                raise UserError(f"--{option} is for the cases; --{args.catalogue} plays this very program.")
+        items = crew.chosen(args.catalogue, args.cases, args.only or ())
+        if args.list:
+            return show(tally.listing(items), as_json=args.json)
+        wanted = [part for part in crew.parts(items) if part.layout in (args.layout or LAYOUTS)]
+        progress = tally.Progress(len(wanted), show_progress)
+        with none_left():
+            played = crew.play_all(wanted, program=main.run, jobs=args.jobs, keep=args.keep, told=progress)
+    except UserError as error:  # 1 is for one that came out otherwise
+        complain(error.message)
+        return USAGE
+    show_progress("")
+    return show(tally.shown(args.catalogue, played), as_json=args.json)

@@ -15,7 +15,7 @@ from ralphloop.cli import scope
 from ralphloop.cli.output import say_json, tell
 from ralphloop.engine.words import command, shown
 from ralphloop.loops.place import Place, here
-from ralphloop.loops.setup import CAP_RAISED, CAP_REPAIR, PACKAGE, cap_in, cap_told, is_low, record_python
+from ralphloop.loops.setup import CAP_RAISED, CAP_REPAIR, PACKAGE, cap_in, cap_told, is_low, record_programs
 from ralphloop.store import files
 from ralphloop.store.installs import BACKED_UP, BEGAN, FOLDER, GUARD, WHOLE, SettingsFile
 
@@ -43,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
     place = here()
     with scope.opened(place, args.scope) as file:
         said = scope.settled(file, partial(_install, place, file, statusline=args.statusline))
-        record_python(place)
+        record_programs(place)
     is_shared = said.changed and args.scope == scope.PROJECT
     warnings = list(_warnings(said.done, value=said.cap, is_shared=is_shared))
     if args.json:

@@ -7,6 +7,7 @@ import sys
 
 from ralphloop import loops
 from ralphloop.cli.output import say, tell
+from ralphloop.loops.standing import findings
 from ralphloop.views.journal import line
 
 HANG = len("2026-01-31 10:00:05  ")
@@ -25,11 +26,14 @@ examples:
 
 
 def run(args: argparse.Namespace) -> int:
-    for raw in loops.journal(loops.here(writes=False), args.name, follow=args.follow):
+    place = loops.here(writes=False)
+    for raw in loops.journal(place, args.name, follow=args.follow):
         if args.json:
             say(raw)
         else:
             tell(line(raw), hang=HANG)
         if args.follow:
             sys.stdout.flush()
+    if not args.json:  # what no entry says
+        tell(*findings(place, args.name))
     return 0

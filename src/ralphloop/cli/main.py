@@ -143,7 +143,7 @@ def _guarded(work: Callable[[], int]) -> int:
 
 
 def _typed_argv(words: list[str]) -> list[str]:
-    from ralphloop.agents.presence import agent_tools
+    from ralphloop.agents.registry import agent_tools
     from ralphloop.loops import slash_arguments
 
     said = slash_arguments.taken(words, os.environ)

@@ -1,16 +1,22 @@
-"""What the command line says: lines and JSON that no text can steer, progress, what is wrong with a call."""
+"""What the command line says and asks: lines and JSON that no text can steer, progress, the person's consent,
+what is wrong with a call."""
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Mapping, Sequence
-from typing import Any, NoReturn, TextIO
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NoReturn, TextIO, TypeVar
 
 from ralphloop import spelling
-from ralphloop.domain.plain import plain
-from ralphloop.errors import UsageError
+from ralphloop.domain.prompt import plain
+from ralphloop.errors import UnapprovedError, UsageError
 from ralphloop.loops.result import Quoted, Result
+
+if TYPE_CHECKING:
+    from ralphloop.loops.consent import Approval
+
+T = TypeVar("T")
 
 PROGRAM = "ralphloop"
 # What people call what has another name here.
@@ -100,8 +106,14 @@ def mute(stream: TextIO) -> None:
 
 def show_progress(told: str) -> None:
     """A line on the person's terminal that the next one takes the place of; nothing where there is none."""
-    if sys.stderr.isatty():
-        print("\r\033[K" + plain(told), end="", file=sys.stderr, flush=True)
+    if sys.stderr is not None and sys.stderr.isatty():
+        import os
+
+        from ralphloop.views.fold import cut, size_of
+
+        columns, _ = size_of(sys.stderr, os.environ)
+        row = cut(plain(told), columns - 1)  # what fills a second one would stay there
+        print("\r\033[K" + row, end="", file=sys.stderr, flush=True)
 
 
 def _folded(line: str, stream: TextIO, *, hang: int | None = None, least: int = 0) -> str:
@@ -118,6 +130,55 @@ def _clean(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {_clean(key): _clean(item) for key, item in value.items()}
     return [_clean(item) for item in value] if isinstance(value, (list, tuple)) else value
+
+
+def consented(args: argparse.Namespace, begin: Callable[[Approval | None, bool, Sequence[str]], T]) -> T:
+    """Begin; where commands are not approved, show them and ask, then begin with the answer, and with the
+    doubts that the person has seen. With --unapproved it begins all the same."""
+    from ralphloop.loops.consent import TERMINAL, YES, Approval
+
+    given: Approval | None = None
+    seen: tuple[str, ...] = ()
+    while True:
+        try:
+            return begin(given, False, seen)
+        except UnapprovedError as error:
+            if not args.json:
+                _show_unapproved(error, again=given is not None, seen=seen)
+                seen = error.doubts
+            if args.yes and given is None:
+                given = Approval(error.commands, YES)
+            elif error.askable and not args.json and can_ask() and ask("Approve them and start? [y/N] "):
+                given = Approval(error.commands, TERMINAL)
+            elif args.unapproved:
+                return begin(None, True, seen)
+            else:
+                raise
+
+
+def _show_unapproved(error: UnapprovedError, *, again: bool, seen: Sequence[str]) -> None:
+    from ralphloop.loops.consent import listing
+
+    tell(*(["The list has changed meanwhile."] if again else []))
+    tell(*(f"! {doubt}" for doubt in error.doubts if doubt not in seen))
+    tell(*listing(error.commands, already=error.already))
+    sys.stdout.flush()  # before the error that speaks of it, wherever both streams lead
+
+
+def can_ask() -> bool:
+    return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout))
+
+
+def ask(question: str, *, left: str = "Nothing is approved and nothing started.") -> bool:
+    """Whether the person says yes; `left` is what Ctrl-C leaves."""
+    try:
+        return input(question).strip().lower() in ("y", "yes")
+    except EOFError:
+        print()
+        return False
+    except KeyboardInterrupt:
+        print("\n" + left)
+        raise
 
 
 class Parser(argparse.ArgumentParser):

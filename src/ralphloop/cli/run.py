@@ -10,11 +10,9 @@ from typing import TextIO
 
 from ralphloop import config, loops
 from ralphloop.cli import allowance
-from ralphloop.cli.dialog import consented
-from ralphloop.cli.output import complain, show, tell
+from ralphloop.cli.output import complain, consented, show, show_progress, tell
 from ralphloop.loops import drive
 from ralphloop.loops.result import exit_code_table
-from ralphloop.loops.supervised import LOG
 from ralphloop.views.live.show import LEFT, NO_RICH, why_plain
 from ralphloop.views.live.show import show as show_live
 
@@ -50,6 +48,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON at the end, lines on stderr")
     parser.add_argument("--yes", action="store_true", help="approve the list's checks without being asked")
     parser.add_argument("--unapproved", action="store_true", help="run although checks are not approved")
+    parser.add_argument("--strict", action="store_true", help=allowance.STRICT)
     allowance.add_options(parser)
     parser.epilog = f"""\
 examples:
@@ -71,7 +70,8 @@ def run(args: argparse.Namespace) -> int:
         return show(over, as_json=args.json)
     stays = partial(_has_view, args)
     prepared = drive.prepare(place, args.name, wish=_wish(args), stays=stays, told=complain)
-    driven = consented(args, partial(drive.begin, prepared, told=loops.quiet if args.json else tell))
+    told = loops.quiet if args.json else tell
+    driven = consented(args, partial(drive.begin, prepared, told=told, tried=show_progress))
     try:
         return _drive(args, driven)
     except KeyboardInterrupt:  # before the view is there to obey it
@@ -94,6 +94,7 @@ def _wish(args: argparse.Namespace) -> loops.RunWish:
         model=args.model,
         permission_mode=args.permission_mode,
         detached=args.detach,
+        strict=args.strict,
     )
 
 
@@ -112,7 +113,7 @@ def _is_terminal(stream: TextIO | None) -> bool:
 
 
 def _drive(args: argparse.Namespace, driven: drive.Driven) -> int:
-    loop, driver = driven.loop, drive.supervised(driven)
+    loop, driver = driven.loop, drive.Supervised(driven)
     if args.detach:
         left = drive.left(driver, "runs in the background", doubts=driven.doubts)
         return show(left, as_json=args.json)
@@ -125,7 +126,7 @@ def _drive(args: argparse.Namespace, driven: drive.Driven) -> int:
         driver.wait()  # nobody is left to go on with it
     elif driver.wait():
         again = f"`ralphloop run {loop.record.name}` goes on"
-        complain(f"the supervisor broke off; {loop.path(LOG)} says why. {again}.")
+        complain(f"the supervisor broke off; {loop.path(drive.LOG)} says why. {again}.")
     return _closed(args, driven)
 
 

@@ -10,8 +10,7 @@ from typing import NoReturn
 
 from ralphloop import loops
 from ralphloop.cli import allowance
-from ralphloop.cli.dialog import consented
-from ralphloop.cli.output import say, show
+from ralphloop.cli.output import consented, say, show, show_progress
 from ralphloop.config import CONTINUATIONS
 from ralphloop.errors import UserError
 from ralphloop.loops import setup
@@ -43,6 +42,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         choices=CONTINUATIONS,
         help="how the next task reaches the agent (default: block)",
     )
+    parser.add_argument("--strict", action="store_true", help=allowance.STRICT)
     parser.add_argument("--launch", action="store_true", help="start the client on it, in this terminal")
     parser.add_argument(
         "--permission-mode",
@@ -82,6 +82,8 @@ def run(args: argparse.Namespace) -> int:
             launching=args.launch,
             looked=looked,
             seen=seen,
+            strict=args.strict,
+            told=show_progress,
         )
         return loops.start(place, args.name, wish=wish)
 

@@ -2,8 +2,23 @@
 
 from __future__ import annotations
 
-from ralphloop.config.keys import AGENTS, CONTINUATIONS, JSON, KEYS, NTFY, PERMISSION_MODES, SLACK, TARGETS
-from ralphloop.config.origin import PROJECT, USER, Config, load, project_file, user_file, variable
+from ralphloop.config.keys import (
+    AGENTS,
+    CONTINUATIONS,
+    JSON,
+    KEYS,
+    NTFY,
+    PERMISSION_MODES,
+    PROJECT,
+    SLACK,
+    TARGETS,
+    USER,
+    Config,
+    load,
+    project_file,
+    user_file,
+    variable,
+)
 
 __all__ = [
     "AGENTS", "CONTINUATIONS", "JSON", "KEYS", "NTFY", "PERMISSION_MODES", "PROJECT", "SLACK", "TARGETS",

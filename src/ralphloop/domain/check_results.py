@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from dataclasses import KW_ONLY
     from typing import Iterable
 
+    from ralphloop.domain.finding import Finding
     from ralphloop.domain.prompt import Words
 
 TIMEOUT_S = 120.0  # of one command, unless its task says otherwise
@@ -52,8 +53,8 @@ class Refusal(Fields):
 class Results:
     """What is known of the checks of one stop so far."""
 
-    __slots__ = ("blocked", "commands", "digest", "final", "proven", "red", "refused", "trouble",
-                 "unfinished", "void", "waiting")  # fmt: skip
+    __slots__ = ("blocked", "commands", "digest", "doubts", "final", "insisted", "proven", "red", "refused",
+                 "trouble", "unfinished", "unprobed", "void", "waiting")  # fmt: skip
 
     def __init__(self) -> None:
         self.proven: list[str] = []
@@ -74,6 +75,11 @@ class Results:
         self.blocked = False
         # everything was green once more, after the last claim
         self.final = False
+        # whether it is still to be asked whose green that is, and what is doubtful about it
+        self.unprobed = False
+        self.doubts: list[Finding] = []
+        # where doubts are refused: those that came back after their task was opened again
+        self.insisted: list[Finding] = []
 
     def why_red(self) -> str:
         """What the list's own check says; empty while it is not red."""

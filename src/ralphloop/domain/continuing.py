@@ -12,9 +12,8 @@ if TYPE_CHECKING:
     from typing import Optional
 
     from ralphloop.domain.check_results import Refusal
-    from ralphloop.domain.model import LoopState
+    from ralphloop.domain.model import LoopState, Supervision
     from ralphloop.domain.situation import Situation
-    from ralphloop.domain.supervision import Supervision
     from ralphloop.domain.worklist import Worklist
 
 PROMISE = "ALL_TASKS_COMPLETE"  # the agent's word that everything is done
@@ -53,7 +52,7 @@ def share_done(terms: Supervision, loop: LoopState, work: Worklist, *, fullness:
         return "the context is %d %% full" % (100 * fullness)
     if not work.next:
         return ""
-    model = terms.model_for(work.next[0])
+    model = work.next[0].model or terms.usual_model
     if model != terms.model:
         return "task %s is for %s" % (work.next[0].id, model or "the client's own model")
     new = [item.id for item in work.next if item.id not in loop.batch]

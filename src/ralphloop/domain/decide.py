@@ -26,6 +26,7 @@ from ralphloop.domain.model import (
     NEEDS_INPUT,
     PAUSED,
     PLAN_MODE,
+    PROBES,
     RATE_LIMITED,
     SELF_RESUMING,
     STALLED,
@@ -37,6 +38,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Callable, Optional, Union
 
+    from ralphloop.domain.finding import Finding
     from ralphloop.domain.model import LoopState
     from ralphloop.domain.situation import Situation
 
@@ -252,13 +254,34 @@ def _finish(now: Situation, detail: str) -> Optional[Answer]:
         return None
     if results is not None and results.waiting:
         return _wait_for_approval(now)
+    if results is not None and results.unprobed:
+        return Need(checks=PROBES)
+    if results is not None and results.insisted:
+        return _ask_about(now, results.insisted)
     is_idle = not (loop.worked or work.proven or IDLE in loop.told) and now.turn.readable
     if is_idle and loop.iteration < now.limits.iterations:
         return _doubt(now)
     text = "complete: %s" % prompt.tally(work)
     if work.skipped:
         text += ", %d skipped" % work.skipped
-    return close(now, ENDED, COMPLETE, detail, message=text if now.traits.tells_completion else "")
+    doubts = results.doubts if results is not None else []
+    if doubts:
+        from ralphloop.domain.finding import told
+
+        text += ", " + told(doubts)
+    is_told = now.traits.tells_completion or doubts
+    return close(now, ENDED, COMPLETE, detail, message=text if is_told else "")
+
+
+def _ask_about(now: Situation, doubts: list[Finding]) -> Decision:
+    """Where doubts are refused: the same one again, so the person decides."""
+    from ralphloop.domain.finding import told
+
+    ids = prompt.line(", ".join(dict.fromkeys(doubt.task for doubt in doubts)))
+    first = prompt.shell_word(prompt.line(doubts[0].task))
+    how = "`%s accept %s` vouches for it" % (now.words.command, first)
+    message = "needs you: %s. %s, then %s." % (told(doubts), how, now.words.go_on)
+    return close(now, PAUSED, NEEDS_INPUT, ids, message=message)
 
 
 def _doubt(now: Situation) -> Decision:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
+from ralphloop.domain.model import Fields
 
 # at a limit: a message, one last turn to write down where it stands, or a line in the log
 TELL, RECOVER, LOG = "tell", "recover", "log"
 
 
-class Traits:
+class Traits(Fields):
     """The traits of one layout; its module says all of them."""
 
     plugin: str
@@ -29,16 +27,6 @@ class Traits:
     rests_empty: bool  # a list without tasks is left alone; else that is a failure
     tells_completion: bool
     at_limit: str
-
-    __slots__ = (
-        "action", "at_limit", "chosen_by", "closing", "delegates", "files", "iterations", "kind", "phases",
-        "plugin", "rests_empty", "settings", "tells_completion", "truth", "voice", "waits_for_approval",
-    )  # fmt: skip
-
-    def __init__(self, **said: Any) -> None:
-        for name in self.__slots__:
-            setattr(self, name, said.pop(name))
-        assert not said, said
 
     @property
     def own(self) -> str:

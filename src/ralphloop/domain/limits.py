@@ -120,6 +120,14 @@ def _note_reply(loop: LoopState, reply: Optional[str], *, tools: int, fresh: boo
     loop.reply = mark
 
 
+def client_cap(said: str) -> int:
+    """Plain replies in a row that the client lets us block, by what its variable says; 0 for no end."""
+    try:
+        return max(0, int(said or CLIENT_CAP))
+    except ValueError:
+        return CLIENT_CAP
+
+
 def patience(limits: Limits, cap: int) -> int:
     """Continuations without progress that are allowed: fewer than the client's own cap, at least one."""
     return max(1, min(limits.no_progress, cap - 1)) if cap > 0 else limits.no_progress

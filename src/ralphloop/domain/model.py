@@ -30,7 +30,8 @@ CORRUPT, FAILED = "corrupt", "failed"
 OUTCOMES = {
     COMPLETE: """
         exit: 0 complete
-        means: every task is closed, and every check was green once more at the end
+        doubted: 19 complete, with doubts
+        means: every task is closed, and every check that ran was green at the end
         end: {name} is complete""",
     LIMIT: """
         exit: 10 limit: iterations or running time
@@ -43,20 +44,20 @@ OUTCOMES = {
         end: {name} has used up its budget
         line: ralphloop resume with a higher limit""",
     STALLED: """
-        exit: 12 stalled
+        exit: 12 stalled, or capped by the client
         means: no tool call and no changed task, or the same words, three times
         end: {name} is stalled""",
     CAPPED: """
-        exit: 12 , or capped by the client
+        exit: 12
         means: the client force-ended the turn (its cap on blocked stops)
         end: {name} was ended by the client""",
     NEEDS_INPUT: """
-        exit: 13 needs you: an answer
+        exit: 13 needs you: an answer or an approval
         state: paused
         means: only tasks that wait for you are open, or the client denied a tool again and again
         person: {name} needs your answer""",
     NEEDS_APPROVAL: """
-        exit: 13 or an approval
+        exit: 13
         state: paused
         means: checks that you have not approved stand in the way (`features` only; a spec goes on)
         person: {name} needs your approval
@@ -73,13 +74,13 @@ OUTCOMES = {
         state: paused
         means: the service refused, and the loop waits""",
     FAILED: """
-        exit: 15 failed
+        exit: 15 failed, or a file is corrupt
         means: no open task can run, too many attempts, or an error that no wait cures
         end: {name} failed
         status: repair the list, then {again} goes on.
         line: repair the list, ralphloop resume""",
     CORRUPT: """
-        exit: 15 , or a file is corrupt
+        exit: 15
         state: paused
         means: a task file cannot be read and there is no good copy
         end: {name} has a corrupt file""",
@@ -119,6 +120,7 @@ PLAN_MODE = "waits for plan mode to end"
 
 # whose checks a decision needs first
 CLAIMS, FINAL_RUN = "claims", "final"
+PROBES = "probes"  # after a green final run: whose green it is
 THE_LIST = "the list"  # where a list's own check stands among those of tasks
 
 _HUGE = 1e15
@@ -158,7 +160,7 @@ class Task:
 
     # not `Fields`: a list may have 100,000 of them
     __slots__ = (
-        "body", "depends_on", "done", "guarded", "id", "marks", "model", "needs_human", "steps",
+        "apart", "body", "depends_on", "done", "guarded", "id", "marks", "model", "needs_human", "steps",
         "timeout_s", "title", "verify",
     )  # fmt: skip
 
@@ -177,6 +179,7 @@ class Task:
         model: str = "",
         timeout_s: Optional[float] = None,
         guarded: bool = False,
+        apart: bool = True,
     ) -> None:
         self.id = id
         self.title = title
@@ -191,6 +194,8 @@ class Task:
         self.timeout_s = timeout_s
         # whether its list names files that no claim may have touched
         self.guarded = guarded
+        # whether its checks may be asked again apart from the project
+        self.apart = apart
 
     @property
     def parallel(self) -> bool:
@@ -310,6 +315,33 @@ class Limits:
                 if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value < _HUGE:
                     setattr(limits, name, value)
         return limits
+
+
+REGISTRATION = "run"  # the name under which a supervisor registers the hook of its sessions
+
+
+class Supervision(Fields):
+    """The terms of the session that a supervisor has started; its loop has them as long as it drives it."""
+
+    batch: int = 0  # tasks for one session, 0 for no limit
+    branch: str = ""  # closed tasks are committed on it; empty for no commits
+    context: float = 0.0  # share of the context window that a session may fill, 0 for all of it
+    model: str = ""  # the session's own
+    usual_model: str = ""  # where neither the task nor the list names one
+
+    NAMES = ("batch", "branch", "context", "model", "usual_model")
+    MARK = NAMES[-1]  # a word that no record without these terms has
+
+    def to_json(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.NAMES}
+
+    @classmethod
+    def from_json(cls, data: Any) -> Optional[Supervision]:
+        """None for what is no such object; a value of the wrong type is left out."""
+        if not isinstance(data, dict):
+            return None
+        usual = {name: getattr(cls, name) for name in cls.NAMES}
+        return cls(**{name: data[name] for name in usual if type(data.get(name)) is type(usual[name])})
 
 
 class StopEvent(Fields):

@@ -1,4 +1,5 @@
-"""The texts that a stop sends: the reason for the agent, the status line for the person."""
+"""The texts that a stop sends: the reason for the agent, the status line for the person; and how a text
+becomes one line that no terminal obeys."""
 
 from __future__ import annotations
 
@@ -23,6 +24,12 @@ LINE_MAX = 300
 ID_MAX = 200  # a longer id is no word for a command line
 
 CORRUPT = "Corrupt state file: "  # words that public suites look for, as "Maximum global iterations" is
+
+# Line ends and marks that turn the reading direction would let a title forge other lines.
+BREAKS = "\n\r\t\v\f\x85\u2028\u2029"
+TURNS = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+UNSAFE = dict.fromkeys((*range(0x20), *range(0x7F, 0xA0), *map(ord, TURNS)), "\ufffd")
+UNSAFE.update(dict.fromkeys(map(ord, BREAKS), " "))
 
 
 class Words(Fields):
@@ -68,6 +75,11 @@ def cut(text: str, most: int) -> str:
 
 def line(text: str, most: int = LINE_MAX) -> str:
     return cut(" ".join(text.split()), most)
+
+
+def plain(text: str) -> str:
+    """The text on one line, without anything that a terminal would obey."""
+    return text.translate(UNSAFE).encode("utf-8", "replace").decode("utf-8")
 
 
 def done(closed: int, total: int, unverified: int = 0) -> str:

@@ -13,8 +13,7 @@ if TYPE_CHECKING:
 
     from ralphloop.domain.check_results import Results
     from ralphloop.domain.layout import Traits
-    from ralphloop.domain.model import Limits, LoopState, StopEvent, Turn
-    from ralphloop.domain.supervision import Supervision
+    from ralphloop.domain.model import Limits, LoopState, StopEvent, Supervision, Turn
     from ralphloop.domain.worklist import Worklist
 
 

@@ -12,6 +12,7 @@ TURNS, COUNT, TIME, TOKENS, DOLLARS = "turns", "count", "time", "tokens", "dolla
 LOOP, TASK = "loop", "task"
 END, PERSON = "end", "person"
 GOOD, WAIT, BAD = "good", "wait", "bad"
+UNDER_WAY, UNCOMMITTED = 18, 20  # exit codes that no outcome has
 
 
 class Limit:
@@ -50,8 +51,10 @@ class Outcome:
     """One row of OUTCOMES."""
 
     name: str
-    exit: str  # the code and what `--help` says of it; a second one with it goes on with the first's words
+    exit: str  # the code and what `--help` says of it, unless another row with it does
     code: int
+    doubted: str  # the same of one whose proof leaves doubts, where that makes a difference
+    doubted_code: int
     state: str
     means: str
     end: str  # the title of the message that the loop has ended so,
@@ -60,17 +63,22 @@ class Outcome:
     status: str  # what the person can do, where the loop itself says no more
     line: str  # the same in the fewest words
 
-    __slots__ = ("code", "end", "exit", "line", "means", "name", "notice", "person", "state", "status")
+    __slots__ = (
+        "code", "doubted", "doubted_code", "end", "exit", "line", "means", "name", "notice", "person",
+        "state", "status",
+    )  # fmt: skip
 
     def __init__(self, name: str, text: str) -> None:
         self.name, self.state = name, model.ENDED
-        self.exit = self.end = self.person = self.notice = self.status = self.line = ""
+        self.exit = self.doubted = self.end = self.person = self.notice = self.status = self.line = ""
         if name not in model.FINAL:
             self.notice = "`ralphloop status {name}` tells what to do."
             self.status, self.line = "{again} goes on.", "ralphloop resume"
         _fill(self, text)
         code, _, self.exit = self.exit.partition(" ")
         self.code = int(code)
+        doubted, _, self.doubted = self.doubted.partition(" ")
+        self.doubted_code = int(doubted or code)
 
     @property
     def told(self) -> str:
@@ -99,3 +107,27 @@ OUTCOMES = {name: Outcome(name, row) for name, row in model.OUTCOMES.items()}
 def outcome(name: Optional[str]) -> Outcome:
     """Its row; where a loop rests without an outcome, that of one that was paused."""
     return OUTCOMES[name or model.INTERRUPTED]
+
+
+def exit_code(state: str, ended: Optional[str], *, uncommitted: bool = False, doubted: bool = False) -> int:
+    """The code that tells how a loop ended or rests, for every command that has one to tell of. What is left
+    to be committed is told first: after that the code is the other one."""
+    if state not in (model.PAUSED, model.ENDED):
+        return UNDER_WAY
+    if ended == model.COMPLETE and uncommitted:
+        return UNCOMMITTED
+    return outcome(ended).doubted_code if doubted else outcome(ended).code
+
+
+def exit_codes() -> dict[int, str]:
+    """What each code tells."""
+    found = {row.code: row.exit for row in OUTCOMES.values() if row.exit}
+    found.update({row.doubted_code: row.doubted for row in OUTCOMES.values() if row.doubted})
+    found[UNDER_WAY] = "still under way: armed, running or waiting"
+    found[UNCOMMITTED] = "complete, but not all of it is committed"
+    return found
+
+
+def exit_code_table() -> str:
+    """The same for `--help`."""
+    return "exit codes:\n" + "".join(["  %2d  %s\n" % row for row in sorted(exit_codes().items())])

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from ralphloop.domain.model import Fields
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
 
-class Item:
+class Item(Fields):
     """A task that can be worked on now, with all that a prompt says about it."""
 
     id: str
@@ -21,17 +23,11 @@ class Item:
     question: str
     answer: str
 
-    __slots__ = ("answer", "body", "id", "marks", "model", "place", "question", "steps", "title", "verify")
-
-    def __init__(self, **values: Any) -> None:
-        for name in self.__slots__:
-            setattr(self, name, values[name])
-
-    def to_json(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in self.__slots__}
+    # the same again, because the bundle has no annotations
+    NAMES = ("answer", "body", "id", "marks", "model", "place", "question", "steps", "title", "verify")
 
 
-class Worklist:
+class Worklist(Fields):
     """The part of a task list that a decision needs; small, whatever the list's size."""
 
     total: int
@@ -58,25 +54,20 @@ class Worklist:
     max_attempts: int
     epic: str
 
-    __slots__ = (
+    NAMES = (
         "asked", "awaiting_approval", "checkable", "claimed", "closed", "epic", "given", "index", "iteration",
         "max_attempts", "next", "open_ids", "open_total", "phase", "proven", "quick", "ready", "sequential",
         "set_aside", "skipped", "stuck", "total", "vouched",
     )  # fmt: skip
 
-    def __init__(self, **values: Any) -> None:
-        for name in self.__slots__:
-            setattr(self, name, values[name])
-
     def to_json(self) -> dict[str, Any]:
-        data = {name: getattr(self, name) for name in self.__slots__}
-        data["next"] = [item.to_json() for item in self.next]
-        return data
+        return {**vars(self), "next": [vars(item) for item in self.next]}
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Worklist:
-        work = cls(**data)
-        work.next = [Item(**item) for item in data["next"]]
+        """KeyError if something is missing, as in what another version kept."""
+        work = cls(**{name: data[name] for name in cls.NAMES})
+        work.next = [Item(**{name: item[name] for name in Item.NAMES}) for item in data["next"]]
         return work
 
     @property

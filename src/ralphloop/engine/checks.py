@@ -36,6 +36,13 @@ def pin_protected(loop: LoopFiles) -> None:
     pin(loop, loop.record.root)
 
 
+def note_surroundings(loop: LoopFiles, env: Mapping[str, str]) -> None:
+    """At the owner's first stop: what its client hands to every check, which a terminal does not have."""
+    from ralphloop.proof.baseline import note_variables
+
+    note_variables(loop, env)
+
+
 def approve_typed(loops: list[LoopFiles], lists: list[Source], said: str, env: Mapping[str, str]) -> str:
     """The person typed an approval, for a loop or for a list that is still to be started: what to say."""
     from ralphloop.proof.approval import Waiting, typed, waiting

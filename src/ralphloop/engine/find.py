@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from ralphloop import system as os
-from ralphloop.domain.model import ATTENDED_VARIABLE, PROJECT_VARIABLE
-from ralphloop.domain.supervision import REGISTRATION
+from ralphloop.domain.model import ATTENDED_VARIABLE, PROJECT_VARIABLE, REGISTRATION
 from ralphloop.engine import claude
 from ralphloop.store import files
 from ralphloop.store.loop import LoopFiles

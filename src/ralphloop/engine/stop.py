@@ -6,10 +6,21 @@ import time
 
 from ralphloop import errors
 from ralphloop.domain.decide import decide
-from ralphloop.domain.model import ARMED, COMPLETE, ENDED, EXECUTION, RUNNING, SET_BACK, STALLED, status_word
+from ralphloop.domain.limits import client_cap
+from ralphloop.domain.model import (
+    ARMED,
+    CAP_VARIABLE,
+    COMPLETE,
+    ENDED,
+    EXECUTION,
+    RUNNING,
+    SET_BACK,
+    STALLED,
+    status_word,
+)
 from ralphloop.domain.situation import Decision, Situation
 from ralphloop.engine import find
-from ralphloop.engine.words import client_cap, command, words_for
+from ralphloop.engine.words import command, words_for
 from ralphloop.store import tasks
 from ralphloop.store.loop import CANCEL, iso, obey
 from ralphloop.tasklists.registry import own_file, traits
@@ -119,6 +130,10 @@ class Stop:
         if state is None or not self._is_owners(state) or not self._serves(state) or not self._is_enabled():
             return None
         self.before = state.outcome, state.detail
+        if not state.stops and self.loop.writes and self.loop.has_baseline:
+            from ralphloop.engine.checks import note_surroundings
+
+            note_surroundings(self.loop, self.call.env)
         if state.state == ENDED:
             self.loop.rest(state)
         state.since = min(state.since, iso(time.time()))  # a clock that was put back
@@ -241,7 +256,7 @@ class Stop:
             results=self.checks.results if self.checks is not None else None,
             spent=self._budget(state),
             notes=list(self.notes),
-            cap=client_cap(self.call.env),
+            cap=client_cap(self.call.env.get(CAP_VARIABLE, "")),
             supervision=self.loop.record.supervision,
             fullness=self._fullness(),
             pointed_at=self._is_pointed_at,

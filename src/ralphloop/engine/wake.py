@@ -18,7 +18,7 @@ from ralphloop.domain.model import EXECUTION, FAILED, PID_VARIABLE, RATE_LIMITED
 from ralphloop.domain.situation import run
 from ralphloop.engine import api_error
 from ralphloop.engine.words import words_for
-from ralphloop.store import tasks, waker
+from ralphloop.store import supervisor, tasks
 from ralphloop.store.loop import LoopFiles, iso
 
 TYPE_CHECKING = False
@@ -101,7 +101,7 @@ def begin(loop: LoopFiles, state: LoopState, failure: Failure, *, event: StopEve
     if failure.is_outage and state.failures > OUTAGES_MAX:
         return False
     state.resume_at = due(failure.said, state.failures, terms=terms, now=time.time())
-    state.wake = waker.new_token()
+    state.wake = supervisor.new_token()
     return True
 
 
@@ -150,7 +150,7 @@ def wait(loop: LoopFiles, state: LoopState, *, event: StopEvent, call: Call) -> 
     _wording(LoopFiles(loop.record, loop.shelf, writes=False), state.copy(), event=event, call=call)
     busy = errors.BusyError
     os.chdir(os.sep)  # nor is the project's folder held
-    with waker.lock(loop):
+    with supervisor.waker_lock(loop):
         over_s = min(state.resume_at or 0.0, time.time() + PATIENCE_S)
         planned_s = time.monotonic() + over_s - time.time()
         while pending.is_wanted():
@@ -194,7 +194,7 @@ class PendingWait:
     def state(self) -> Optional[LoopState]:
         """The loop's state, if it still waits for this process."""
         state = self.loop.load()
-        if state is None or self.loop.request() or not waker.is_awaited(state):
+        if state is None or self.loop.request() or not supervisor.is_awaited(state):
             return None
         return state if state.wake == self.token else None
 

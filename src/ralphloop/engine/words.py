@@ -1,4 +1,4 @@
-"""What a reason must name: how the agent calls us, where the files are, and how often it may be sent on."""
+"""What a reason must name: how the agent calls us, and where the files are."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ import sys
 
 from ralphloop import system as os
 from ralphloop.domain import prompt
-from ralphloop.domain.limits import CLIENT_CAP
-from ralphloop.domain.model import CAP_VARIABLE, PLUGIN_VARIABLE
+from ralphloop.domain.model import PLUGIN_VARIABLE
 from ralphloop.tasklists.registry import traits
 
 TYPE_CHECKING = False
@@ -32,14 +31,6 @@ def words_for(loop: LoopFiles, cwd: str, env: Mapping[str, str]) -> prompt.Words
         run=loop.record.name if loop.record.supervision is not None else "",
         branch=loop.record.supervision.branch if loop.record.supervision is not None else "",
     )
-
-
-def client_cap(env: Mapping[str, str]) -> int:
-    """Plain replies in a row that the client lets us block; 0 for no end."""
-    try:
-        return max(0, int(env.get(CAP_VARIABLE, "") or CLIENT_CAP))
-    except ValueError:
-        return CLIENT_CAP
 
 
 def command(env: Mapping[str, str]) -> str:

@@ -93,7 +93,13 @@ class Recorder:
     def checked(self, checks: Prover) -> None:
         """One run of checks is over."""
         verdicts = {task: list(verdict) for task, verdict in checks.verdicts.items()}
-        self._rounds.append({"verdicts": verdicts, "trouble": checks.results.trouble})
+        row: dict[str, Any] = {"verdicts": verdicts, "trouble": checks.results.trouble}
+        asked = checks.asked
+        if asked is not None:
+            found = [one.to_json() for one in asked.record.findings]
+            terms = {"is_all": asked.is_all, "is_strict": asked.is_strict}
+            row["asked"] = {"findings": found, "refused": list(asked.record.refused), **terms}
+        self._rounds.append(row)
 
     def decided(self, decision: Decision, loop: LoopFiles) -> None:
         self._decision, self._loop = decision, loop

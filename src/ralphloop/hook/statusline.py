@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import time
 
-from ralphloop.domain import prompt, supervision
+from ralphloop import system as os
+from ralphloop.domain import prompt
 from ralphloop.domain.model import (
+    COMPLETE,
     DENIED,
     ENDED,
     FINAL,
@@ -15,11 +17,12 @@ from ralphloop.domain.model import (
     PLAN_MODE,
     RATE_LIMITED,
     WAITING,
+    Supervision,
 )
-from ralphloop.domain.plain import UNSAFE
+from ralphloop.domain.prompt import UNSAFE
 from ralphloop.engine import find
 from ralphloop.hook import wire
-from ralphloop.store import shelf, tasks, waker
+from ralphloop.store import files, shelf, supervisor, tasks
 from ralphloop.store.loop import LoopFiles
 from ralphloop.store.shelf import Shelf
 from ralphloop.tasklists.registry import traits
@@ -72,11 +75,9 @@ def _waiting(shelves: list[Shelf], call: find.Call) -> str:
 def _silent(shelves: list[Shelf], call: find.Call) -> str:
     """The loops here whose supervisor gives no sign of life; only supervised ones have that mark."""
     found = [LoopFiles(record, here, writes=False) for here in shelves
-             for record in here.records(shelf.OWNED, naming=supervision.MARK)]  # fmt: skip
+             for record in here.records(shelf.OWNED, naming=Supervision.MARK)]  # fmt: skip
     if not found:
         return ""
-    from ralphloop.store import supervisor
-
     now = time.time()
     names = [_short(loop.record.name) for loop in found if loop.record.layout in call.layouts
              and supervisor.is_silent(supervisor.last_beat(loop, supervisor.holder(loop)), now)]  # fmt: skip
@@ -124,16 +125,26 @@ def _standing(loop: LoopFiles, state: LoopState, work: Optional[Worklist]) -> li
         asked = "a %s holds at the next stop" % request if request else ""
         waits = (PLAN_MODE if state.planning else WAITING) if state.state == WAITING else ""
         return [part for part in (asked, waits, approve) if part]
-    said = state.outcome or state.state
+    said = (state.outcome or state.state) + (_doubts(loop) if state.outcome == COMPLETE else "")
     if state.state == PAUSED:
         said = "paused (%s)" % said if state.outcome else said
     how = approve or _wakes(loop, state) or how_to_go_on(state, work, now=time.time())
     return ["%s: %s" % (said, how) if how else said]
 
 
+def _doubts(loop: LoopFiles) -> str:
+    """`, 2 doubts`, out of what `proof_record` has kept, which is not for the hot path."""
+    from ralphloop.domain import finding
+
+    kept = files.read_object(os.path.join(loop.kept, "proof.json")).get("findings")
+    known = [finding.read(one) for one in kept] if isinstance(kept, list) else []
+    found = len([one for one in known if one is not None and one.is_doubt])
+    return ", " + prompt.count(found, "doubt") if found else ""
+
+
 def _wakes(loop: LoopFiles, state: LoopState) -> str:
     at = time.strftime("%H:%M", time.localtime(state.resume_at or 0.0))
-    return "goes on by itself at " + at if waker.pid_of(loop, state) else ""
+    return "goes on by itself at " + at if supervisor.waker_of(loop, state) else ""
 
 
 def _approval(loop: LoopFiles, state: LoopState, work: Optional[Worklist]) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ralphloop.domain.model import PROJECT_VARIABLE, SESSION_VARIABLE
-from ralphloop.domain.plain import TURNS, plain
+from ralphloop.domain.prompt import TURNS, plain
 from ralphloop.errors import CaseError, UserError
 from ralphloop.hook.recording import variables
 from ralphloop.hook.stop_files import HOME, ROOT

@@ -9,9 +9,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ralphloop.domain import jsontext
+from ralphloop.domain import finding, jsontext
 from ralphloop.domain.model import PLUGIN_VARIABLE, PROJECT_VARIABLE, SESSION_VARIABLE, LoopState, Turn
-from ralphloop.domain.plain import plain
+from ralphloop.domain.prompt import plain
 from ralphloop.domain.situation import Decision, Need
 from ralphloop.engine import claim, find
 from ralphloop.engine.find import Call
@@ -26,7 +26,8 @@ from ralphloop.loops.place import Place
 from ralphloop.loops.result import Result
 from ralphloop.loops.stop_record import Said, load_record
 from ralphloop.proof.checker import Origin, Verdict
-from ralphloop.proof.prove import Prover
+from ralphloop.proof.proof_record import ProofRecord
+from ralphloop.proof.prove import Answers, Prover
 from ralphloop.store import approvals, files
 from ralphloop.store.loop import LoopFiles
 from ralphloop.store.shelf import ARMED, ENDED, OWNED, Shelf
@@ -181,14 +182,32 @@ class Replayed(Prover):
     def __init__(self, loop: LoopFiles, rounds: Sequence[Mapping[str, Any]], *, call: Call) -> None:
         super().__init__(loop, cwd=call.cwd, env=call.env, origin=Origin("claim"))
         self.rounds = list(rounds)
+        self._answers: Answers | None = None
+
+    @property
+    def _has_questions(self) -> bool:
+        return bool(self.rounds) and "asked" in self.rounds[0]
+
+    @property
+    def asked(self) -> Answers | None:
+        return self._answers
 
     def run(self) -> None:
         recorded = self.rounds.pop(0)
         self.results.trouble = str(recorded.get("trouble", ""))
+        self._answers = _answers(recorded.get("asked"))
         self.verdicts = {task: Verdict(*verdict) for task, verdict in recorded["verdicts"].items()}
 
     def _tree_digest(self) -> str:
         return ""
+
+
+def _answers(recorded: Mapping[str, Any] | None) -> Answers | None:
+    if recorded is None:
+        return None
+    found = tuple(filter(None, map(finding.read, recorded["findings"])))
+    record = ProofRecord(found, refused=tuple(recorded["refused"]))
+    return Answers(record, is_all=recorded["is_all"], is_strict=recorded["is_strict"])
 
 
 def stop_with(rounds: Sequence[Mapping[str, Any]]) -> type[Stop]:

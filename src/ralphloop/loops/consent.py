@@ -6,13 +6,13 @@ import difflib
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from ralphloop.agents.presence import agent_in
-from ralphloop.domain.model import NEEDS_APPROVAL, PAUSED, TaskList
+from ralphloop import config
+from ralphloop.domain.model import NEEDS_APPROVAL, PAUSED
 from ralphloop.domain.prompt import count
-from ralphloop.errors import ProtectedChangedError, UnapprovedError, UserError
+from ralphloop.errors import ProtectedChangedError, UserError
 from ralphloop.loops.opened import locked, must_go_on
 from ralphloop.loops.place import UNDER_WAY, Place, choose, pick, require_person
-from ralphloop.loops.result import Quoted, Result
+from ralphloop.loops.result import Quoted, Result, Tell, quiet
 from ralphloop.proof import approval, protect
 from ralphloop.store import approvals, pins, shelf, tasks
 from ralphloop.store.loop import LoopFiles
@@ -92,7 +92,7 @@ def waiting_change(place: Place, name: str | None = None) -> Change:
     loop = _loop(place, name)
     source = loop.record if loop is not None else choose(place, name)
     must_count(Shelf(source.root, place.env))
-    return _change(source, Shelf(source.root, place.env), loop)
+    return _change(place, source, loop)
 
 
 def must_count(here: Shelf) -> None:
@@ -102,8 +102,9 @@ def must_count(here: Shelf) -> None:
         raise UserError(void + ".")
 
 
-def approve(place: Place, change: Change, *, by: str = PROGRAM) -> Result:
-    """Adopt exactly what was shown: what changed meanwhile is looked at again."""
+def approve(place: Place, change: Change, *, by: str = PROGRAM, told: Tell = quiet) -> Result:
+    """Adopt exactly what was shown: what changed meanwhile is looked at again. Checks that are new are tried
+    once on the tree that the loop began with."""
     require_person(place.env, "an approval")
     here, loop, source = Shelf(change.source.root, place.env), change.loop, change.source
     if loop is None:
@@ -111,14 +112,19 @@ def approve(place: Place, change: Change, *, by: str = PROGRAM) -> Result:
         return change.result(approved=True)
     try:
         with locked(loop):
-            if _change(source, here, loop) != change:
+            if _change(place, source, loop) != change:
                 raise ProtectedChangedError
-            patterns = protect.patterns_in(source.layout, change.texts)
+            patterns = _patterns(place, source, change.texts)
             protect.Protected(loop, source.root).pin(patterns, seen=change.files)
             approval.approve(loop, change.commands, by=by, adopt=change.texts)
     except ProtectedChangedError:
         raise UserError("something changed while you looked; run `ralphloop approve` again.") from None
-    return change.result(approved=True)
+    from ralphloop.loops import proving  # nobody else who asks for consent needs it
+
+    notes = proving.try_first(loop, tasks.parse_source(source), env=place.env, told=told)
+    new = [f"! {note.said}." for note in notes]
+    approved = change.result(approved=True)
+    return approved._replace(messages=(*approved.messages, *new))
 
 
 def listing(commands: Sequence[str], *, already: int = 0) -> list[str]:
@@ -131,53 +137,6 @@ def listing(commands: Sequence[str], *, already: int = 0) -> list[str]:
     return [*lines, f"({already} more you approved before.)"] if already else lines
 
 
-def allowed_now(
-    place: Place,
-    source: Source,
-    *,
-    listed: TaskList,
-    given: Approval | None,
-    again: str,
-    doubts: tuple[str, ...] = (),
-) -> list[str]:
-    """Take the person's yes to the list's new commands down; those commands. Without it an error has them
-    and the list's doubts, and `again`, the command to repeat with a yes."""
-    here = Shelf(source.root, place.env)
-    new = approvals.unapproved(here, listed)
-    if not new:
-        return []
-    if given is not None:
-        must_count(here)
-    if given is None or not set(new) <= set(given.commands):
-        void = approvals.why_void(here)
-        raise UnapprovedError(
-            f"{void}; `--unapproved` starts and runs no check."
-            if void
-            else _refusal(new, layout=source.layout, env=place.env, again=again),
-            commands=tuple(new),
-            already=len(listed.commands) - len(new),
-            askable=not (void or agent_in(place.env)),
-            doubts=doubts,
-        )
-    require_person(place.env, YES if given.by == YES else "an approval")
-    approvals.approve(here, new, by=given.by)
-    return new
-
-
-def _refusal(commands: Sequence[str], *, layout: str, env: Mapping[str, str], again: str) -> str:
-    """Nobody said yes: what was not done, and how it is."""
-    if agent_in(env):
-        typed = f"{registry.traits(layout).typed('approve')} {approval.digest(commands)}"
-        return (
-            f"nothing is approved and nothing started: the person must type `{typed}` in the client, or run "
-            f"`ralphloop approve` in a terminal of their own; then `{again}`, or now with --unapproved."
-        )
-    return (
-        "nothing is approved and nothing started. Only in a terminal are you asked for your yes; elsewhere "
-        f"`{again} --yes` approves these commands, and `--unapproved` starts and runs none of them."
-    )
-
-
 def _loop(place: Place, name: str | None) -> LoopFiles | None:
     """The loop that is meant; none where a list has commands and no loop was started over it yet."""
     running = place.loops(*UNDER_WAY)
@@ -188,17 +147,23 @@ def _loop(place: Place, name: str | None) -> LoopFiles | None:
     return loop
 
 
-def _change(source: Source | Record, here: Shelf, loop: LoopFiles | None) -> Change:
+def _patterns(place: Place, source: Source | Record, texts: Mapping[str, str | None]) -> list[str]:
+    """What the list protects."""
+    extra = config.load(source.root, place.env).get("criteria")
+    return protect.patterns_in(source.layout, texts, root=source.root, extra=extra)
+
+
+def _change(place: Place, source: Source | Record, loop: LoopFiles | None) -> Change:
     try:
         listed, texts = tasks.read_source(source)
     except (ValueError, OSError) as error:
         why = json_slip.fault(source, error).rstrip(".")
         raise UserError(f"the list cannot be read: {why}. Repair {own_file(source)} first.") from None
-    commands = approvals.unapproved(here, listed)
+    commands = approvals.unapproved(Shelf(source.root, place.env), listed)
     if loop is None:
         return Change(source.name, None, source, texts, [], commands, [], {})
     protected = protect.Protected(loop, source.root)
-    seen = protected.snapshot(protect.patterns_in(source.layout, texts))
+    seen = protected.snapshot(_patterns(place, source, texts))
     waits = loop.record.unapproved or loop.state().outcome == NEEDS_APPROVAL
     differing, is_half = protected.differing(), waits and not commands
     return Change(source.name, loop, source, texts, _diff(loop, texts), commands, differing, seen, is_half)

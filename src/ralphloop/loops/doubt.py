@@ -12,12 +12,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from ralphloop.domain.ledger import Ledger, name_tasks
+from ralphloop.domain.ledger import Ledger, hopeless, name_tasks
 from ralphloop.domain.model import Task, TaskList
-from ralphloop.domain.survey import hopeless
 from ralphloop.errors import UserError
 from ralphloop.loops import field
 from ralphloop.proof import protect
+from ralphloop.proof.weak import weak
 from ralphloop.spelling import near
 from ralphloop.store import files, tasks
 from ralphloop.tasklists import boxes, feature_list, markdown
@@ -37,6 +37,7 @@ COMPARED_MOST = 2_000  # ids that a misspelt one is compared with
 # how a check is written
 IN_FEATURES = '"verify": "COMMAND", or in Markdown a line Verify: `COMMAND`'
 IN_BOXES = "a line **Verify**: `COMMAND` below the task"
+_BLANK = ("true", ":")  # where a check is still to be written
 _BULLET = re.compile(r"(?:[-*+]|\d{1,9}[.)])[ \t]+")
 _QUOTED = re.compile(r"'[^']*'|\"(?:\\.|[^\"\\])*\"|\\.", re.S)
 # What bash knows and sh does not, outside of quotes; some of it sh takes for something else without a word.
@@ -162,12 +163,33 @@ def _program_meant(name: str, known: Sequence[str]) -> str:
 def _unprotected(root: str, shared: Mapping[str, Any]) -> tuple[list[str], str]:
     """The patterns under `protect` that name no file yet, and why they cannot hold if one names too many."""
     said = shared.get("protect")
-    patterns = feature_list.as_commands(said) if said != field.CRITERIA else ()
+    patterns = feature_list.as_commands(said)
     try:
         empty = [one for one in patterns if not sum(1 for _ in protect.matching(root, [one]))]
     except OSError as error:
         return [], f"`protect` cannot hold: {error}"
     return [f"`protect` names no file yet: {shown(pattern)}" for pattern in empty], ""
+
+
+def unheld(root: str, listed: TaskList, texts: Texts, *, extra: Sequence[str] = ()) -> str:
+    """Which files judge the checks of a feature list and are not protected; empty if there are none."""
+    text = texts.get("list")
+    if text is None or not listed.commands:
+        return ""
+    patterns = feature_list.protect(text)
+    if protect.CRITERIA in patterns:
+        return ""
+    found = [
+        path
+        for path in protect.criteria_in(root, extra, within_s=protect.SEARCH_S)
+        if not any(protect.matches(path, os.path.normpath(glob)) for glob in patterns)
+    ]
+    if not found:
+        return ""
+    found.sort(key=lambda path: (path.count(os.sep), path))
+    judge = "judges the work and is" if len(found) == 1 else "judge the work and are"
+    names = few(list(map(shown, found[:SHOWN])), len(found))
+    return f'{names} {judge} not protected: `"protect": "{protect.CRITERIA}"` in the list does it'
 
 
 def doubts(
@@ -188,6 +210,7 @@ def doubts(
         *_shared(listed),
         *unmet(listed),
         *_unreadable(listed, refused),
+        *_weak(listed, refused),
         *_without_program(listed, missing),
     ]
 
@@ -290,6 +313,16 @@ def _unreadable(listed: TaskList, refused: Mapping[str, str]) -> Iterator[str]:
         elif foreign:
             why = f"it uses `{foreign}`, and sh runs the checks"
             lines.append(f"{check}, works in bash only: {why}; {_for_bash(name)}")
+    yield from bounded(lines)
+
+
+def _weak(listed: TaskList, refused: Mapping[str, str]) -> Iterator[str]:
+    """Checks that are green whatever fails, of those that can be read. A bare `true` is meant so."""
+    lines = [
+        f"the check of {where}, `{shown(name, 40)}`, is weak: {why}"
+        for name, where in list(_owners(listed).items())[:READ_MOST]
+        if name not in refused and name.strip() not in _BLANK and (why := weak(name))
+    ]
     yield from bounded(lines)
 
 

@@ -1,43 +1,55 @@
-"""Drives a loop through fresh sessions: prepared, begun or gone on with, then a supervisor's."""
+"""Drives a loop through fresh sessions: prepared, begun or gone on with, then handed to its supervisor, which
+is a process of its own; both ends of that are here."""
 
 from __future__ import annotations
 
+import contextlib
+import json
 import os
+import select
+import subprocess
+import sys
 import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import partial
 from threading import Thread
 from typing import Any, NamedTuple
 
 from ralphloop import config
-from ralphloop.agents.presence import agent_in
 from ralphloop.domain.ledger import uncommitted
-from ralphloop.domain.limits import tick
-from ralphloop.domain.model import COMPLETE, FINAL, INTERRUPTED, NEEDS_APPROVAL, RATE_LIMITED, LoopState
-from ralphloop.domain.supervision import Supervision
+from ralphloop.domain.model import (
+    COMPLETE,
+    FINAL,
+    INTERRUPTED,
+    Supervision,
+)
+from ralphloop.domain.prompt import line
+from ralphloop.domain.table import UNCOMMITTED
 from ralphloop.errors import BusyError, UserError
 from ralphloop.loops import outset, pausing, run_terms, setup
-from ralphloop.loops.bounds import checked
 from ralphloop.loops.consent import Approval
 from ralphloop.loops.doubt import Looked
 from ralphloop.loops.opened import driven_already, locked
 from ralphloop.loops.place import Place, choose, is_done, last_over, pick
-from ralphloop.loops.result import Result, Tell, exit_code, quiet
-from ralphloop.loops.run_terms import RunWish
-from ralphloop.loops.supervised import READY, TAKEN, Care, Supervised
+from ralphloop.loops.result import Result, Tell, code_of, quiet
+from ralphloop.loops.run_terms import Care, RunWish
 from ralphloop.proof import tree
-from ralphloop.proof.approval import waiting
 from ralphloop.runner.session_terms import Terms
-from ralphloop.store import arming, supervisor
+from ralphloop.store import arming, files, supervisor, tasks
 from ralphloop.store.loop import LoopFiles
 from ralphloop.store.shelf import Shelf
 from ralphloop.tasklists.registry import own_file
 from ralphloop.tasklists.source import Source
 from ralphloop.views import terminal
-from ralphloop.views.snapshot import view_of, with_spending
+from ralphloop.views.snapshot import proof_json, view_of, with_spending
+
+READY, TAKEN = ANSWERS = ("ready", "taken")  # what a supervisor answers to its request
+TRIES, NOTES = "~", "="  # how a line begins that a supervisor says before its answer
+START_S = 120.0  # in which it must answer, also on a busy machine
+LOG = "run.log"  # in the loop's folder: what the supervisor itself could not cope with
 
 
 class Prepared(NamedTuple):
@@ -60,6 +72,10 @@ class Driven(NamedTuple):
     cwd: str
     terms: Terms
     doubts: tuple[str, ...] = ()  # about the list of a loop that has just begun
+    begins: bool = False  # so that its proof has to begin, too
+    strict: bool = False
+    told: Tell = quiet  # hears what there is to say of the checks, and `tried` of each that is tried
+    tried: Tell = quiet
 
     @property
     def read_only(self) -> LoopFiles:
@@ -100,23 +116,26 @@ def begin(
     seen: Sequence[str] = (),
     *,
     told: Tell = quiet,
+    tried: Tell = quiet,
 ) -> Driven:
     """Begin a loop, or go on with the one that there is; `told` hears what it begins or goes on with, without
-    the doubts that were `seen`."""
+    the doubts that were `seen`, and `tried` of each check that is tried."""
     place, loop, terms = run.place, run.loop, run.terms
     doubts: tuple[str, ...] = ()
     if loop is None:
-        armed = _arm(run, outset.Wish(approval=approval, unapproved=unapproved, seen=seen), told=told)
+        wish = outset.Wish(approval=approval, unapproved=unapproved, seen=seen, told=tried)
+        armed = _arm(run, wish, told=told)
         loop, doubts = armed.loop, armed.doubts
         terms = replace(terms, session=loop.record.session or "")
     else:
         setup.require(place, run.source, launching=True)  # it may have come about since the loop began
-        _go_on(run, loop, told=told)
+        pausing.drive_on(place, loop, run.wish, told=told)
     run_terms.keep(loop, run.wish)
     if run.wish.anew:
         Care.forget(loop)
     run_terms.switch_branch(terms, cwd=run.cwd, env=place.env)
-    return Driven(place, loop, run.cwd, terms, doubts)
+    begins, strict = run.loop is None, run.wish.strict
+    return Driven(place, loop, run.cwd, terms, doubts, begins, strict, told, tried)
 
 
 def _arm(run: Prepared, wish: outset.Wish, *, told: Tell) -> outset.Armed:
@@ -130,14 +149,78 @@ def _arm(run: Prepared, wish: outset.Wish, *, told: Tell) -> outset.Armed:
         looked=run.looked,
     )
     armed = outset.arm(run.place, run.source, wish=wish)
-    for line in outset.tell(armed):
-        told(line)
+    for each in outset.tell(armed):
+        told(each)
     return armed
 
 
-def supervised(driven: Driven) -> Supervised:
-    """The loop with its supervisor, a process of its own, which a view may steer."""
-    return Supervised(driven.loop, driven.terms, place=driven.place, cwd=driven.cwd)
+class Supervised:
+    """A loop with its supervisor; the view steers it through this."""
+
+    def __init__(self, driven: Driven) -> None:
+        self.loop = loop = driven.loop
+        log = files.open_to_append(loop.path(LOG))
+        try:
+            self._process = subprocess.Popen(
+                [sys.executable, "-I", setup.PACKAGE, "supervise"],
+                cwd=driven.cwd, env=dict(driven.place.env), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                stderr=log, start_new_session=True,
+            )  # fmt: skip
+        finally:
+            os.close(log)
+        from ralphloop.runner.agent_process import end_strays  # now: the package may be updated meanwhile
+
+        self._end_strays = end_strays
+        request = {"loop": loop.record.id, "cwd": driven.cwd, "terms": asdict(driven.terms)}
+        proof = {"begins": driven.begins, "strict": driven.strict}
+        self._write(json.dumps({**request, **proof, "terminal": os.getpid()}))
+        self._await_start(driven)
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def _await_start(self, driven: Driven) -> None:
+        """Its answer; before that it may say what it tries, and what came of it."""
+        assert self._process.stdout is not None, "it is a pipe"
+        said = self._next_line()
+        while said[:1] in (TRIES, NOTES):
+            (driven.tried if said[0] == TRIES else driven.told)(said[1:])
+            said = self._next_line()
+        self._process.stdout.close()
+        if said == READY:
+            return
+        self._process.wait()
+        if said:
+            raise driven_already(self.loop)
+        raise UserError(f"the supervisor did not start; {self.loop.path(LOG)} says why.")
+
+    def _next_line(self) -> str:
+        assert self._process.stdout is not None, "it is a pipe"
+        if not select.select([self._process.stdout], [], [], START_S)[0]:
+            self._process.kill()  # a process that stands still would hold up whoever waits here
+        return self._process.stdout.readline().decode("utf-8", "replace").strip("\n")
+
+    def send(self, word: str) -> None:
+        """As `views.live.show.Driver` wants it."""
+        with contextlib.suppress(OSError):  # a supervisor that is gone shows as ended
+            self._write(word)
+
+    @property
+    def ended(self) -> bool:
+        return self._process.poll() is not None
+
+    def wait(self) -> int:
+        code = self._process.wait()
+        if code:  # it may have been killed together with the process that watches over the client
+            with contextlib.suppress(BusyError), supervisor.lock(self.loop):
+                self._end_strays(self.loop.kept)
+        return code
+
+    def _write(self, line: str) -> None:
+        assert self._process.stdin is not None, "it is a pipe"
+        self._process.stdin.write(line.encode() + b"\n")
+        self._process.stdin.flush()
 
 
 def run(
@@ -158,7 +241,7 @@ def run(
     wish = (wish or RunWish())._replace(detached=True)
     prepared = prepare(place, name, wish=wish, told=said.append)
     driven = begin(prepared, approval, unapproved, seen, told=said.append)
-    driver = supervised(driven)
+    driver = Supervised(driven)
     Thread(target=driver.wait, daemon=True).start()  # so that no ended process is left behind
     facts, told, code = left(driver, "runs in the background", doubts=driven.doubts)
     return Result(facts, (*said, *told), code)
@@ -172,7 +255,7 @@ def run_again(place: Place, loop: LoopFiles) -> int:
     prepared = prepare(place, source=source, wish=RunWish(detached=True, anew=False))
     if prepared.loop is None or prepared.loop.record.id != record.id:
         raise UserError(f"another loop has taken the list of {record.name} over.")
-    driver = supervised(begin(prepared))
+    driver = Supervised(begin(prepared))
     Thread(target=driver.wait, daemon=True).start()
     return driver.pid
 
@@ -214,7 +297,7 @@ def concluded(place: Place, name: str | None = None) -> Result | None:
     facts, told, code = closing(over, env=place.env)
     own = os.path.relpath(own_file(source), place.cwd)
     more = f"  Nothing is left to do: add a task to {own}, and `run` begins a new loop."
-    return Result(facts, told if code else (*told, more), code)
+    return Result(facts, told if code == UNCOMMITTED else (*told, more), code)
 
 
 def _conclude(loop: LoopFiles, *, cwd: str, env: Mapping[str, str]) -> None:
@@ -254,11 +337,15 @@ def closing(loop: LoopFiles, *, env: Mapping[str, str], doubts: Sequence[str] = 
     """How a run came out, with what was doubtful about its list; the exit code says it, too."""
     loop.record, now = loop.shelf.fresh(loop.record), time.time()
     view = with_spending(view_of(loop, now=now), loop, env=env, now=now)
-    code = exit_code(view.state, view.outcome, uncommitted=bool(view.uncommitted))
+    code = code_of(view)
     told = list(terminal.block(view, now=now))
     if view.outcome == COMPLETE:
         told.append(f"  `ralphloop report {view.name}` tells what was done.")
-    return Result({"exit_code": code, **view.to_json(), "doubts": list(doubts)}, tuple(told), code)
+    about = {
+        "doubts": list(doubts),
+        "proof": proof_json(view.proof),
+    }  # the list's, and what came of the proof
+    return Result({"exit_code": code, **view.to_json(), **about}, tuple(told), code)
 
 
 def serve(request: dict[str, Any], place: Place, *, words: int, answer: Callable[[str], None]) -> None:
@@ -277,11 +364,25 @@ def serve(request: dict[str, Any], place: Place, *, words: int, answer: Callable
             held.enter_context(supervisor.lock(loop))
         except BusyError:
             return answer(TAKEN)
+        if request.get("begins"):
+            _begin_proof(loop, place.env, strict=bool(request.get("strict")), answer=answer)
         control = Control(words, detached=terms.detached, beat=partial(supervisor.beat, loop))
         answer(READY)
         supervise(loop, terms, control, cwd=request["cwd"], env=place.env)
         _say_last(loop, env=place.env, pid=0 if control.detached else request["terminal"])
     return None
+
+
+def _begin_proof(
+    loop: LoopFiles, env: Mapping[str, str], *, strict: bool, answer: Callable[[str], None]
+) -> None:
+    """Keep the tree and try the checks, before any session and on the branch that it works on."""
+    from ralphloop.loops import proving
+
+    proving.keep_start(loop, loop.record, env=env, strict=strict)
+    listed = tasks.parse_source(loop.record)
+    for note in proving.try_first(loop, listed, env=env, told=lambda text: answer(TRIES + line(text))):
+        answer(f"{NOTES}! {line(note.said)}.")
 
 
 def _before(place: Place, source: Source, *, limits: Mapping[str, float]) -> LoopFiles | None:
@@ -301,41 +402,3 @@ def _before(place: Place, source: Source, *, limits: Mapping[str, float]) -> Loo
 
 def _still_ending(loop: LoopFiles) -> UserError:
     return UserError(f"the last session of {loop.record.name} is still being ended; try again in a moment.")
-
-
-def _go_on(run: Prepared, loop: LoopFiles, *, told: Tell) -> None:
-    """Take up a loop that rests or that nobody drives; one that waits for a reset goes on waiting."""
-    with locked(loop):
-        loop.record = loop.shelf.fresh(loop.record)
-        if supervisor.is_held(loop):
-            raise driven_already(loop)
-        _count_until_killed(loop)
-        state, record = loop.state(), loop.record
-        limits = checked(run.wish.limits, endless=run.wish.endless)
-        _must_be_ours(loop, state, adopt=run.wish.adopt)
-        if state.outcome == RATE_LIMITED and not limits:
-            return
-        driven = record.supervision or Supervision()
-        again = f"ralphloop run {record.name}"
-        anew = run.wish.anew and not state.live
-        pausing.take_up(run.place, loop, pausing.Way(limits, record.session, again, driven, anew=anew))
-    told(pausing.goes_on(loop, anew=anew and not agent_in(run.place.env)) + ".")
-
-
-def _count_until_killed(loop: LoopFiles) -> None:
-    """The running time of a supervisor that was killed, up to its last sign of life."""
-    state, beat = loop.state(), supervisor.last_beat(loop, supervisor.last(loop))
-    if state.live and beat is not None and beat > state.seen_at:
-        tick(state, beat)
-        loop.save(state)
-
-
-def _must_be_ours(loop: LoopFiles, state: LoopState, *, adopt: bool) -> None:
-    record = loop.record
-    if state.live and record.session and record.supervision is None and not adopt:
-        raise UserError(
-            f"{record.name} belongs to session {record.session}; `ralphloop run {record.name} --adopt` "
-            "takes it over, and that session may stop then."
-        )
-    if state.outcome == NEEDS_APPROVAL and waiting(loop):
-        raise UserError(f"{record.name} waits for your approval: `ralphloop approve {record.name}` first.")

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from ralphloop.agents.registry import client
-from ralphloop.domain.model import FINAL_RUN, StopEvent
+from ralphloop.domain.model import CLAIMS, StopEvent
 from ralphloop.domain.situation import Decision, Need
 from ralphloop.engine import claim, find
 from ralphloop.engine.stop import Stop, loop_of
@@ -132,7 +132,7 @@ def _decide(event: StopEvent, loop: LoopFiles, call: find.Call, account: Account
 def _commands_to_run(loop: LoopFiles, need: Need) -> list[str]:
     """What the checks that are due would run."""
     ledger = loop.load_ledger()
-    listed, is_final = tasks.with_pins(loop, ledger)[0], need.checks == FINAL_RUN
+    listed, is_final = tasks.with_pins(loop, ledger)[0], need.checks != CLAIMS
     due = [task.verify for task in listed.tasks if is_due(task, ledger, final=is_final)]
     due += [listed.verify] if is_final else []
     return list(dict.fromkeys(text for commands in due for text in commands))

@@ -87,7 +87,10 @@ FEATURE: dict[str, Field] = {
     "review": _REVIEW,
     "touches": Field(pending="tasks are worked on one after another, whatever they touch"),
     "exclusive": Field(pending="tasks are worked on one after another in any case"),
-    "apart": Field(pending="its check runs in the work tree of the session"),
+    "apart": Field(
+        "true or false, without quotes",
+        lambda value: "" if isinstance(value, bool) else "its checks are tried apart all the same",
+    ),
 }
 LIST: dict[str, Field] = {
     "features": Field(),
@@ -95,7 +98,7 @@ LIST: dict[str, Field] = {
     "timeout_s": _TIMEOUT,
     "model": _TEXT,
     "protect": Field(
-        'a glob in quotes, or a list of them: ["tests/**"]',
+        'a glob in quotes, or a list of them: ["tests/**"], or "criteria"',
         _all_read_by(feature_list.as_commands, "only a glob in quotes protects"),
     ),
     "with": _WITH,
@@ -104,8 +107,6 @@ LIST: dict[str, Field] = {
     "setup": Field(pending="nothing is set up before a check; let the check do it"),
     "setup_inputs": Field(pending="nothing is set up before a check"),
 }
-CRITERIA = "criteria"  # of `protect`, which is no glob then
-_CRITERIA_PENDING = f'"protect": "{CRITERIA}" is known, and not obeyed yet: name the files to protect instead'
 
 # Words that people write for another one; close spellings are found without this.
 _MEANT = {
@@ -132,7 +133,6 @@ def doubts(
     misread = [*around.misread(), *inside.misread()]
     wrong = [*around.wrong(), *inside.wrong()]
     pending = list(dict.fromkeys([*around.waiting(), *inside.waiting()]))
-    pending += [_CRITERIA_PENDING] if shared.get("protect") == CRITERIA else []
     return [*bounded(misread), *bounded(wrong), *pending, *_unknown(around, inside)]
 
 

@@ -7,10 +7,9 @@ from contextlib import contextmanager
 from typing import Any
 
 from ralphloop import spelling
-from ralphloop.domain.ledger import name_tasks
+from ralphloop.domain.ledger import name_tasks, survey
 from ralphloop.domain.model import COMPLETE, FINAL, LoopState, Task
 from ralphloop.domain.prompt import done
-from ralphloop.domain.survey import survey
 from ralphloop.domain.worklist import Worklist
 from ralphloop.engine import amendment
 from ralphloop.errors import BusyError, UserError

@@ -8,19 +8,27 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from ralphloop import config
-from ralphloop.agents.presence import agent_in
-from ralphloop.domain.ledger import Ledger, name_tasks
+from ralphloop.agents.registry import agent_in
+from ralphloop.domain.finding import Finding
+from ralphloop.domain.ledger import Ledger, name_tasks, survey
 from ralphloop.domain.limits import iteration_limit
-from ralphloop.domain.model import BUDGET, CANCELLED, COMPLETE, ENDED, Limits, LoopState, TaskList
+from ralphloop.domain.model import (
+    BUDGET,
+    CANCELLED,
+    COMPLETE,
+    ENDED,
+    Limits,
+    LoopState,
+    Supervision,
+    TaskList,
+)
 from ralphloop.domain.prompt import count
-from ralphloop.domain.supervision import Supervision
-from ralphloop.domain.survey import survey
 from ralphloop.domain.table import BUDGETS
-from ralphloop.errors import TakenError, UserError
+from ralphloop.errors import TakenError, UnapprovedError, UserError
 from ralphloop.loops import bounds, doubt, setup
-from ralphloop.loops.consent import Approval, allowed_now
+from ralphloop.loops.consent import YES, Approval, must_count
 from ralphloop.loops.place import Place, choose, last_over, must_be_session, require_person
-from ralphloop.loops.result import Result
+from ralphloop.loops.result import Result, Tell, quiet
 from ralphloop.proof import protect
 from ralphloop.proof.approval import digest, waiting
 from ralphloop.store import approvals, arming, files, pins, shelf, tasks
@@ -42,8 +50,10 @@ class Wish(NamedTuple):
     unapproved: bool = False  # begin although checks are not approved; they do not run
     launching: bool = False  # the client is started on it at once
     supervision: Supervision | None = None  # where a supervisor begins it
+    strict: bool = False  # what is doubtful about a proof is refused, not only told
     looked: doubt.Looked | None = None  # the list, if it was looked over
     seen: Sequence[str] = ()  # of its doubts, those that the person was shown
+    told: Tell = quiet  # hears of each check that is tried, and an empty line at the end
 
 
 def look_over(place: Place, name: str | None = None, *, source: Source | None = None) -> doubt.Looked:
@@ -72,6 +82,8 @@ class Armed(NamedTuple):
     protected: int
     doubts: tuple[str, ...]  # about the list
     seen: frozenset[str] = frozenset()  # those of them that the person was shown
+    notes: tuple[Finding, ...] = ()  # about its checks, as they are before any work
+    unheld: str = ""  # files that judge the work and are not protected
 
 
 def arm(place: Place, source: Source, *, wish: Wish) -> Armed:
@@ -83,14 +95,27 @@ def arm(place: Place, source: Source, *, wish: Wish) -> Armed:
     if looked.fault:
         raise UserError(looked.fault + ".")
     allowed = _allowed(place, source, listed=listed, wish=wish, doubts=looked.doubts)
-    begun = begun._replace(supervision=wish.supervision)
+    begun = begun._replace(supervision=wish.supervision, strict=wish.strict)
     loop = begin(place, source, ready=begun, continue_with=wish.continue_with)
     if allowed and wish.approval is not None:
         loop.journal("approve", commands=allowed, by=wish.approval.by)
-    protected = _pin_protected(loop)
+    more = config.load(source.root, place.env).get("criteria")
+    protected, unheld = _pin_protected(loop, more), doubt.unheld(source.root, listed, texts, extra=more)
     if "progress" in source.paths:  # a state file is the plugin's until the first stop
         tasks.show_now(loop, loop.state())
-    return Armed(loop, listed, begun.checks, protected, looked.doubts, frozenset(wish.seen))
+    notes = _try_first(loop, listed, wish=wish, env=place.env)
+    seen = frozenset(wish.seen)
+    return Armed(loop, listed, begun.checks, protected, looked.doubts, seen, notes, unheld)
+
+
+def _try_first(
+    loop: LoopFiles, listed: TaskList, *, wish: Wish, env: Mapping[str, str]
+) -> tuple[Finding, ...]:
+    if wish.supervision is not None:
+        return ()
+    from ralphloop.loops import proving
+
+    return proving.try_first(loop, listed, env=env, told=wish.told)
 
 
 def _checked(wish: Wish) -> dict[str, float]:
@@ -106,11 +131,42 @@ def _checked(wish: Wish) -> dict[str, float]:
 def _allowed(
     place: Place, source: Source, *, listed: TaskList, wish: Wish, doubts: tuple[str, ...]
 ) -> list[str]:
-    """The commands that the person allows with this."""
-    if wish.unapproved:
+    """Take the person's yes to the list's new commands down; those commands. Without it an error has them
+    and the list's doubts."""
+    here, given = Shelf(source.root, place.env), wish.approval
+    new = [] if wish.unapproved else approvals.unapproved(here, listed)
+    if not new:
         return []
-    again = f"ralphloop {'start' if wish.supervision is None else 'run'} {source.name}"
-    return allowed_now(place, source, listed=listed, given=wish.approval, again=again, doubts=doubts)
+    if given is not None:
+        must_count(here)
+    if given is None or not set(new) <= set(given.commands):
+        void, command = approvals.why_void(here), "start" if wish.supervision is None else "run"
+        raise UnapprovedError(
+            f"{void}; `--unapproved` starts and runs no check."
+            if void
+            else _refusal(place, source, new, again=f"ralphloop {command} {source.name}"),
+            commands=tuple(new),
+            already=len(listed.commands) - len(new),
+            askable=not (void or agent_in(place.env)),
+            doubts=doubts,
+        )
+    require_person(place.env, YES if given.by == YES else "an approval")
+    approvals.approve(here, new, by=given.by)
+    return new
+
+
+def _refusal(place: Place, source: Source, commands: Sequence[str], *, again: str) -> str:
+    """Nobody said yes: what was not done, and how it is, `again` the command that is to be repeated."""
+    if agent_in(place.env):
+        typed = f"{traits(source.layout).typed('approve')} {digest(commands)}"
+        return (
+            f"nothing is approved and nothing started: the person must type `{typed}` in the client, or run "
+            f"`ralphloop approve` in a terminal of their own; then `{again}`, or now with --unapproved."
+        )
+    return (
+        "nothing is approved and nothing started. Only in a terminal are you asked for your yes; elsewhere "
+        f"`{again} --yes` approves these commands, and `--unapproved` starts and runs none of them."
+    )
 
 
 class Ready(NamedTuple):
@@ -122,6 +178,7 @@ class Ready(NamedTuple):
     before: LoopFiles | None  # the loop whose terms go on
     continue_with: str
     supervision: Supervision | None = None  # where a supervisor begins it
+    strict: bool = False
 
 
 def ready(
@@ -142,7 +199,11 @@ def begin(place: Place, source: Source, *, ready: Ready, continue_with: str | No
     loop = _arm(place, source, ready=ready, continue_with=continue_with or ready.continue_with)
     if ready.before is not None:
         _carry_over(loop, ready.before)
-    setup.record_python(place)
+    setup.record_programs(place)
+    if ready.supervision is None:  # a supervisor does it itself, on the branch that it works on
+        from ralphloop.loops import proving
+
+        proving.keep_start(loop, source, env=place.env, strict=ready.strict)
     return loop
 
 
@@ -289,9 +350,9 @@ def _arm(place: Place, source: Source, *, ready: Ready, continue_with: str) -> L
         raise _taken(source, error.record) from None
 
 
-def _pin_protected(loop: LoopFiles) -> int:
+def _pin_protected(loop: LoopFiles, criteria: Sequence[str]) -> int:
     try:
-        return protect.pin(loop, loop.record.root)
+        return protect.pin(loop, loop.record.root, extra=criteria)
     except OSError as error:
         state = loop.state()
         state.state, state.outcome, state.detail = ENDED, CANCELLED, "the protected files cannot be kept"
@@ -310,9 +371,11 @@ def tell(armed: Armed, *, binding: str = "") -> list[str]:
     told = [f"Loop {record.id}: {_done(listed)}/{len(listed.tasks)} done, {bounds.told(record.limits)}."]
     told += [_binding(record, state, cwd=binding)] if binding else []
     told += [f"! {each}" for each in armed.doubts if each not in armed.seen]
+    told += [f"! {each.said}." for each in armed.notes]
     if armed.protected:
         kept = "is kept as it is now" if armed.protected == 1 else "are kept as they are now"
         told.append(f"{count(armed.protected, 'protected file')} {kept}.")
+    told += [f"{armed.unheld}."] if armed.unheld else []
     if record.unapproved:
         commands = waiting(loop)
         typed = f"{traits(record.layout).typed('approve')} {digest(commands)}"

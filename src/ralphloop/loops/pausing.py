@@ -6,8 +6,8 @@ import time
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from ralphloop.agents.presence import agent_in
-from ralphloop.domain.limits import duration, overspent, task_overspent
+from ralphloop.agents.registry import agent_in
+from ralphloop.domain.limits import duration, overspent, task_overspent, tick
 from ralphloop.domain.model import (
     BUDGET,
     CANCELLED,
@@ -15,19 +15,23 @@ from ralphloop.domain.model import (
     ENDED,
     INTERRUPTED,
     LIMIT,
+    NEEDS_APPROVAL,
     PAUSED,
+    RATE_LIMITED,
     Limits,
     LoopState,
+    Supervision,
 )
 from ralphloop.domain.prompt import turns
-from ralphloop.domain.supervision import Supervision
 from ralphloop.domain.table import BUDGETS
 from ralphloop.engine import spending
 from ralphloop.errors import BusyError, TakenError, UserError
 from ralphloop.loops import bounds
 from ralphloop.loops.opened import WAIT_S, driven_already, locked, must_go_on
 from ralphloop.loops.place import Place, must_be_session, pick
-from ralphloop.loops.result import Result
+from ralphloop.loops.result import Result, Tell
+from ralphloop.loops.run_terms import RunWish
+from ralphloop.proof.approval import waiting
 from ralphloop.store import arming, disk, pins, supervisor, tasks
 from ralphloop.store.loop import CANCEL, PAUSE, PERSON, LoopFiles, iso, obey
 from ralphloop.store.shelf import Record
@@ -178,6 +182,45 @@ def take_up(place: Place, loop: LoopFiles, way: Way) -> None:
         raise _taken(error.record) from None
     spending.settle(loop, state, env=place.env)
     tasks.show_now(loop, state)
+
+
+def drive_on(place: Place, loop: LoopFiles, wish: RunWish, *, told: Tell) -> None:
+    """Take up for a supervisor a loop that rests or that nobody drives; one that waits for a reset goes on
+    waiting."""
+    with locked(loop):
+        loop.record = loop.shelf.fresh(loop.record)
+        if supervisor.is_held(loop):
+            raise driven_already(loop)
+        _count_until_killed(loop)
+        state, record = loop.state(), loop.record
+        limits = bounds.checked(wish.limits, endless=wish.endless)
+        _must_be_ours(loop, state, adopt=wish.adopt)
+        if state.outcome == RATE_LIMITED and not limits:
+            return
+        driven = record.supervision or Supervision()
+        again = f"ralphloop run {record.name}"
+        anew = wish.anew and not state.live
+        take_up(place, loop, Way(limits, record.session, again, driven, anew=anew))
+    told(goes_on(loop, anew=anew and not agent_in(place.env)) + ".")
+
+
+def _count_until_killed(loop: LoopFiles) -> None:
+    """The running time of a supervisor that was killed, up to its last sign of life."""
+    state, beat = loop.state(), supervisor.last_beat(loop, supervisor.last(loop))
+    if state.live and beat is not None and beat > state.seen_at:
+        tick(state, beat)
+        loop.save(state)
+
+
+def _must_be_ours(loop: LoopFiles, state: LoopState, *, adopt: bool) -> None:
+    record = loop.record
+    if state.live and record.session and record.supervision is None and not adopt:
+        raise UserError(
+            f"{record.name} belongs to session {record.session}; `ralphloop run {record.name} --adopt` "
+            "takes it over, and that session may stop then."
+        )
+    if state.outcome == NEEDS_APPROVAL and waiting(loop):
+        raise UserError(f"{record.name} waits for your approval: `ralphloop approve {record.name}` first.")
 
 
 def _check_limits(limits: Mapping[str, float], place: Place, loop: LoopFiles, *, again: str) -> None:

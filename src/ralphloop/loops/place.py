@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Iterator, Mapping
 
 from ralphloop import spelling
-from ralphloop.agents.presence import agent_in
+from ralphloop.agents.registry import agent_in
 from ralphloop.domain.model import EXECUTION, FINAL, SESSION_VARIABLE
 from ralphloop.engine import claim, find
 from ralphloop.errors import UserError

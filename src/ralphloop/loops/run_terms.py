@@ -1,4 +1,5 @@
-"""What a run is asked for, by options, by the run before it and by the settings, and where it commits."""
+"""What a run is asked for, by options, by the run before it and by the settings; where it commits, and how
+often the service had to begin it again."""
 
 from __future__ import annotations
 
@@ -6,14 +7,14 @@ import os
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from ralphloop.agents.registry import client, missing
+from ralphloop.agents.registry import client, missing, program_at
 from ralphloop.config import AGENTS, PERMISSION_MODES, Config
 from ralphloop.config.keys import permission_mode
 from ralphloop.domain import jsontext
 from ralphloop.errors import UserError
 from ralphloop.loops.place import Place, require_person
 from ralphloop.proof.tree import main_checkout
-from ralphloop.runner.session_terms import Terms, program_at
+from ralphloop.runner.session_terms import Terms
 from ralphloop.store import files
 from ralphloop.store.installs import SettingsFile
 from ralphloop.store.loop import LoopFiles
@@ -41,6 +42,7 @@ class RunWish(NamedTuple):
     permission_mode: str | None = None
     detached: bool = False
     anew: bool = True  # a loop that rests gets a new window of time
+    strict: bool = False  # of a loop that begins: doubts about a proof are refused
 
 
 def of(
@@ -178,3 +180,36 @@ def switch_branch(terms: Terms, *, cwd: str, env: Mapping[str, str]) -> None:
         from ralphloop.proof import worktree
 
         worktree.switch(cwd, env, branch=terms.branch)
+
+
+class Care(NamedTuple):
+    """What the service has done about a loop so far; `kept/<loop id>/service.json` holds these fields."""
+
+    starts: int = 0
+    at: float = 0.0  # when the last of them was
+    iteration: int = 0  # of the loop then
+    why: str = ""  # the last one failed
+    gave_up: bool = False
+    silent: float = 0.0  # the last sign of life of a supervisor that the person was told of
+
+    @classmethod
+    def of(cls, loop: LoopFiles) -> Care:
+        """Of tries that a turn has come after nothing is left."""
+        said = files.read_object(cls._path(loop))
+        usual: dict[str, Any] = cls()._asdict()
+        care = cls(**{name: said[name] for name in usual if type(said.get(name)) is type(usual[name])})
+        is_of_now = loop.state().iteration == care.iteration and care.starts >= 0
+        return care if is_of_now else cls(silent=care.silent)
+
+    def keep(self, loop: LoopFiles) -> None:
+        files.make_folder(loop.kept)
+        files.write_text(self._path(loop), jsontext.render(self._asdict()) + "\n")
+
+    @classmethod
+    def forget(cls, loop: LoopFiles) -> None:
+        """A person drives it anew."""
+        files.remove(cls._path(loop))
+
+    @staticmethod
+    def _path(loop: LoopFiles) -> str:
+        return os.path.join(loop.kept, "service.json")

@@ -9,18 +9,17 @@ import sys
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from ralphloop.agents.registry import client, missing
+from ralphloop.agents.registry import client, missing, program_at
 from ralphloop.errors import UserError
 from ralphloop.loops import init_system, upkeep
 from ralphloop.loops.init_system import LAUNCHD, InitSystem, Unit, read_unit, systemd_text
 from ralphloop.loops.place import Place, require_person
 from ralphloop.loops.result import Result
+from ralphloop.loops.run_terms import Care
 from ralphloop.loops.setup import PACKAGE
-from ralphloop.loops.supervised import Care
 from ralphloop.runner import boot
-from ralphloop.runner.session_terms import program_at
 from ralphloop.store import files, shelf
-from ralphloop.store.lock import is_locked
+from ralphloop.store.files import is_locked
 
 NAME = "ralphloop"
 NONE_HERE = "neither systemd nor launchd answers here, so nothing was put in place"

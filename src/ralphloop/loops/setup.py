@@ -11,22 +11,22 @@ import time
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from ralphloop.agents.presence import agent_in
 from ralphloop.agents.registration import CAP, Settings
 from ralphloop.agents.registration import Setup as Setup
-from ralphloop.agents.registry import client, missing
+from ralphloop.agents.registry import agent_in, client, missing
 from ralphloop.domain import prompt
-from ralphloop.domain.limits import CLIENT_CAP
+from ralphloop.domain.limits import CLIENT_CAP, client_cap
 from ralphloop.domain.model import CANCELLED, CAP_VARIABLE, ENDED
-from ralphloop.engine.words import client_cap, package, words_for
+from ralphloop.engine.words import words_for
 from ralphloop.errors import UserError
 from ralphloop.loops.place import Place, pick
+from ralphloop.proof import git_program
 from ralphloop.store import files, shelf, tasks
 from ralphloop.store.loop import LoopFiles
 from ralphloop.tasklists.registry import own_file, traits
 from ralphloop.tasklists.source import Source
 
-PACKAGE = package()
+PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 CAP_RAISED = f"{CAP_VARIABLE} is {CAP}"
 CAP_REPAIR = f"set it to {CAP}, or remove it"
 INTRODUCTION = "The loop's prompt:"  # a file of the project must not be taken for a command that was typed
@@ -102,12 +102,12 @@ def is_low(cap: str) -> bool:
     """Whether the client may end a turn before we would. Its own number lies above our limit on continuations
     without progress; a lower one may not. Only quick mode may go on for longer without a tool call; there the
     client's end is told and can be resumed."""
-    return 0 < client_cap({CAP_VARIABLE: cap}) < CLIENT_CAP
+    return 0 < client_cap(cap) < CLIENT_CAP
 
 
 def cap_told(cap: str) -> str:
     """What the cap means, as the rest of a sentence."""
-    most = client_cap({CAP_VARIABLE: cap})
+    most = client_cap(cap)
     if most == 0:
         return f"{client().program.TITLE} never ends a turn of a loop by itself"
     ends = f"{client().program.TITLE} ends a turn after {most} replies in a row without a tool call"
@@ -128,6 +128,14 @@ def record_python(place: Place) -> None:
     if files.read_quietly(path) != text:
         files.make_folder(folder)
         files.write_text(path, text)
+
+
+def record_programs(place: Place) -> None:
+    """What the hook starts by absolute path. Which git that is, only a person's own terminal says: an agent's
+    PATH is the agent's."""
+    record_python(place)
+    if not agent_in(place.env):
+        git_program.record(place.cwd, place.env)
 
 
 def must_be_launchable(place: Place) -> None:

@@ -11,19 +11,20 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ralphloop.domain import jsontext
-from ralphloop.domain.model import ENDED, FINAL
+from ralphloop.domain.model import COMPLETE, ENDED, FINAL
 from ralphloop.domain.prompt import line
 from ralphloop.errors import UserError
 from ralphloop.loops.opened import Opened
 from ralphloop.loops.place import UNDER_WAY, Place, begun, has_work, pick, require_person
-from ralphloop.loops.result import Result, exit_code
+from ralphloop.loops.result import Result, code_of
 from ralphloop.proof import check_record
 from ralphloop.store import files, shelf
 from ralphloop.store.loop import JOURNAL, LoopFiles
 from ralphloop.tasklists.registry import own_file
 from ralphloop.tasklists.source import Source
+from ralphloop.views import proof_told
 from ralphloop.views.journal import rest_of
-from ralphloop.views.live.follow import Tail
+from ralphloop.views.live.feed import Tail
 from ralphloop.views.snapshot import (
     LoopView,
     ended_at,
@@ -94,6 +95,12 @@ def journal(
         told = f"has no journal ({loop.path(JOURNAL)}); it begins again at the next stop"
         raise UserError(f"{loop.record.name} {told}.")
     return _lines(Tail(path, first_max=sys.maxsize, older=before), follow=follow, is_over=is_over)
+
+
+def findings(place: Place, name: str | None = None) -> list[str]:
+    """What the proof of a loop that is complete leaves in doubt, and what was noted, a line each."""
+    view = view_of(pick(place, name), now=time.time())
+    return proof_told.lines(view, proof_told.SAID_MAX) if view.outcome == COMPLETE else []
 
 
 def events(
@@ -171,7 +178,7 @@ def report(place: Place, name: str | None = None, *, shape: str = "md", output: 
     if output is not None:
         require_person(place.env, "a file of your choice")
     found = report_of(pick(place, name), now=time.time(), env=place.env)
-    code = exit_code(found.view.state, found.view.outcome, uncommitted=bool(found.view.uncommitted))
+    code = code_of(found.view)
     facts = {"exit_code": code, **to_json(found)}
     text = _rendered(found, shape, facts)
     if output is None:

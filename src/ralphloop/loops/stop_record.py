@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from ralphloop.domain import jsontext, prompt
 from ralphloop.domain.model import THE_LIST
-from ralphloop.domain.plain import plain
+from ralphloop.domain.prompt import plain
 from ralphloop.errors import BusyError, UserError
 from ralphloop.hook.recording import FORMAT
 from ralphloop.loops.place import UNDER_WAY, Place, require_person

@@ -15,11 +15,11 @@ from ralphloop.errors import BusyError, ConfigError, RalphloopError, UserError
 from ralphloop.loops import drive
 from ralphloop.loops.place import Place, projects, require_person
 from ralphloop.loops.result import Tell
-from ralphloop.loops.supervised import Care
+from ralphloop.loops.run_terms import Care
 from ralphloop.notify import message, send
 from ralphloop.runner import boot
 from ralphloop.store import files, shelf, supervisor
-from ralphloop.store.lock import Lock
+from ralphloop.store.files import Lock
 from ralphloop.store.loop import LoopFiles
 from ralphloop.store.shelf import Shelf
 from ralphloop.store.supervisor import Holder

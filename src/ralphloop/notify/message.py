@@ -12,7 +12,7 @@ from ralphloop.agents.registry import client
 from ralphloop.domain import model
 from ralphloop.domain.limits import duration
 from ralphloop.domain.model import LoopState
-from ralphloop.domain.prompt import answering, cut, done, turns
+from ralphloop.domain.prompt import answering, count, cut, done, turns
 from ralphloop.domain.table import END, OUTCOMES, PERSON, outcome
 from ralphloop.domain.worklist import Worklist
 from ralphloop.proof.mask import mask
@@ -21,6 +21,8 @@ from ralphloop.store.shelf import Record
 TITLE_MAX, BODY_MAX = 120, 600
 RESTARTED, GIVEN_UP, SILENT = "restarted", "given_up", "silent"  # what the service does and sees
 QUESTIONS = 3  # that a body has room for
+# of doubts: how many, and how much of each, a message takes at all; it is cut to far less in the end
+DOUBTS, SAID_MAX = 5, 20_000
 
 # what a loop can come to -> on which occasion that is, and how it is said; what is not here is not told
 TOLD = {
@@ -76,6 +78,16 @@ def uncommitted(told: Message, record: Record, detail: str) -> Message:
     )
     facts = {**told.facts, "detail": detail}
     return Message(told.kind, told.title + ", but not committed", f"{told.body} {how}", facts)
+
+
+def doubted(told: Message, record: Record, doubts: Sequence[str]) -> Message:
+    """The same of a loop whose proof leaves doubts. The first of them is told last, where it may be cut: not
+    before it is tidied, or half of a secret could be left."""
+    counted = count(len(doubts), "doubt")
+    first = f"`ralphloop report {record.name}` tells of {counted}: {doubts[0][:SAID_MAX]}."
+    facts = {"count": len(doubts), "said": [said[:SAID_MAX] for said in doubts[:DOUBTS]]}
+    title, body = f"{told.title}, {counted}", f"{told.body} {first}"
+    return Message(told.kind, title, body, {**told.facts, "doubts": facts})
 
 
 def trial(name: str) -> Message:

@@ -16,6 +16,7 @@ from ralphloop.domain.worklist import Worklist
 from ralphloop.errors import ConfigError, NotSentError
 from ralphloop.notify import message
 from ralphloop.notify.message import Message
+from ralphloop.proof import proof_record
 from ralphloop.proof.mask import secrets
 from ralphloop.store import tasks
 from ralphloop.store.loop import LoopFiles
@@ -62,8 +63,11 @@ def about_loop(loop: LoopFiles, about: str, *, task: str = "", why: str = "") ->
     if state is None:
         return None
     told = message.message_of(loop.record, state, _work(loop), about=about, task=task, why=why)
-    unmade = _uncommitted(loop) if about == COMPLETE else ""
-    return message.uncommitted(told, loop.record, unmade) if told is not None and unmade else told
+    if told is None or about != COMPLETE:
+        return told
+    unmade, doubts = _uncommitted(loop), [one.said for one in proof_record.load(loop).doubts]
+    told = message.uncommitted(told, loop.record, unmade) if unmade else told
+    return message.doubted(told, loop.record, doubts) if doubts else told
 
 
 def send(told: Message, settings: Config, *, root: str, env: Mapping[str, str], pid: int = 0) -> list[Sent]:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from ralphloop import errors
 from ralphloop.domain import jsontext
 from ralphloop.store import files
-from ralphloop.store.lock import Lock
+from ralphloop.store.files import Lock
 from ralphloop.store.loop import LoopFiles
 
 # of the index: what a stop reads of it, about two hundred runs, and what has the last line as a rule

@@ -3,6 +3,7 @@ nothing else behind."""
 
 from __future__ import annotations
 
+import _socket  # what `socket` is made of, without its enumerations
 import binascii
 import contextlib
 import json
@@ -12,9 +13,10 @@ import select
 import signal
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ralphloop.agents.registry import client
 from ralphloop.domain.check_results import BUDGET_S, TIMEOUT_S
@@ -23,12 +25,18 @@ from ralphloop.proof import check_record, tree
 from ralphloop.proof.mask import mask, secrets
 from ralphloop.store.loop import LoopFiles, iso
 
+if TYPE_CHECKING:
+    from ralphloop.proof.apart import Apart, Stage
+
 WAITS, GREEN, RED, UNFINISHED = "waits", "green", "red", "unfinished"
 KEEPER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "keeper.py")
 KEEP = 64 * 1024
+# Linux says with each message who sent it: process, user and group, four bytes each.
+SO_PASSCRED, SCM_CREDENTIALS, CREDENTIALS = 16, 2, 12
 # The keeper ends what a command leaves behind within about three seconds.
 MARGIN_S = 8.0
 ENDING_S = 5.0
+TRIAL_S = 10.0
 LONGEST_WAIT_S = 3600.0
 # How much of a token or key that nobody knows may be cut off at the beginning of the tail.
 UNKNOWN_SECRET = 4096
@@ -40,6 +48,9 @@ _LOST = (
     "Perhaps the command ended it (`kill $PPID`), or the system did for want of memory.\n"
 )
 
+_LOCK = threading.Lock()
+_waiting, _dumpable = 0, -1
+
 
 class Due(NamedTuple):
     """A task, or the list itself, with the commands that must be green."""
@@ -47,6 +58,7 @@ class Due(NamedTuple):
     task: str
     commands: tuple[str, ...]
     timeout_s: float
+    apart: bool = True  # whether they may be tried apart from the project
 
 
 class Verdict(NamedTuple):
@@ -59,8 +71,8 @@ class Verdict(NamedTuple):
 
 def due(of: Task | TaskList) -> Due:
     """The list's own check is no task's."""
-    name = of.id if isinstance(of, Task) else ""
-    return Due(name, tuple(dict.fromkeys(of.verify)), min(of.timeout_s or TIMEOUT_S, BUDGET_S))
+    name, apart = (of.id, of.apart) if isinstance(of, Task) else ("", True)
+    return Due(name, tuple(dict.fromkeys(of.verify)), min(of.timeout_s or TIMEOUT_S, BUDGET_S), apart)
 
 
 class Origin(NamedTuple):
@@ -102,7 +114,9 @@ class Checker:
         self._env = env
         self._origin = origin
         self._say = say
-        self._deadline = time.monotonic() + budget_s
+        self.deadline = time.monotonic() + budget_s
+        # asked first where it is set: a green answer is the command's, without one it is run as ever
+        self.alone: Callable[[str], Ran | None] | None = None
         self._began = False
         self._known = check_record.durations(check_record.recent(loop))
         self._ran: dict[str, Verdict] = {}
@@ -150,13 +164,15 @@ class Checker:
         """A command that the budget cut short goes on at the next stop, where it is the first and has all of
         the time there is."""
         wanted_s = max(one.timeout_s for one in self._due if text in one.commands)
-        left_s = self._deadline - time.monotonic()
+        left_s = self.deadline - time.monotonic()
         first, self._began = not self._began, True
         if left_s <= 0 or (not first and left_s < min(wanted_s, self._known.get(text, 0.0))):
             return Verdict(UNFINISHED)
         self._say(text)
-        limit_s = min(wanted_s, left_s)
-        ran = run(text, cwd=self._folder, env=self._env, timeout_s=limit_s)
+        ran = self.alone(text) if self.alone is not None else None
+        left_s = self.deadline - time.monotonic() if self.alone is not None else left_s
+        limit_s = max(0.0, min(wanted_s, left_s))
+        ran = ran or run(text, cwd=self._folder, env=self._env, timeout_s=limit_s)
         if ran.timed_out and left_s < wanted_s and not first:
             return Verdict(UNFINISHED)
         evidence = check_record.add(self._loop, self._facts(text, ran), round_no=self._round)
@@ -186,6 +202,7 @@ class Checker:
             "session": self._origin.session,
             "iteration": self._iteration,
             "kind": "final" if self._round else self._origin.kind,
+            **({} if ran.apart is None else {"apart": True}),
         }
 
 
@@ -199,7 +216,7 @@ def _why(ran: Ran, limit_s: float) -> str:
 
 class Ran(NamedTuple):
     """What came of a command. Of exit code, signal and time limit one says how it ended; none does if the
-    process that ran it was lost."""
+    process that ran it was lost, or if the stage that it wants does not stand."""
 
     exit_code: int | None
     signal: int | None
@@ -208,27 +225,40 @@ class Ran(NamedTuple):
     size: int
     digest: str
     tail: str
+    apart: Apart | None = None
 
     @property
     def green(self) -> bool:
         return self.exit_code == 0 and not self.timed_out
 
 
-def run(command: str, *, cwd: str, env: Mapping[str, str], timeout_s: float, keep: int = KEEP) -> Ran:
-    """Run a command line with `sh`, without stdin; when this returns, nothing that it started is left."""
+def run(
+    command: str,
+    *,
+    cwd: str,
+    env: Mapping[str, str],
+    timeout_s: float,
+    keep: int = KEEP,
+    stage: Stage | None = None,
+) -> Ran:
+    """Run a command line with `sh`, without stdin; when this returns, nothing that it started is left. In a
+    stage its environment is what the caller gives and no more."""
     if os.name != "posix":
         raise OSError("checks need a POSIX system: run this loop on Linux, macOS or WSL")
     known = secrets(env)
     hidden = max([UNKNOWN_SECRET, *map(len, known)])
-    request = {
+    request: dict[str, Any] = {
         "command": command, "cwd": cwd, "env": {**env, "RALPHLOOP_CHECK": "1"},
         "timeout_s": timeout_s, "keep_bytes": keep + hidden,
     }  # fmt: skip
+    if stage:
+        if sys.platform != "linux":
+            return _not_run(0.0, "", "only Linux has one")
+        request.update(env=dict(env), stage={**stage._asdict(), "git_env": dict(stage.git_env)})
     began = time.monotonic()
     said = _ask(json.dumps(request).encode() + b"\n", began + timeout_s + MARGIN_S)
     if said is None:
-        lost_s = time.monotonic() - began
-        return Ran(None, None, False, lost_s, 0, _DIGEST_OF_NOTHING, _LOST)
+        return _not_run(time.monotonic() - began, _LOST, "its process was lost" if stage else None)
     try:
         raw = binascii.a2b_base64(said["tail"])
     except ValueError:
@@ -237,8 +267,27 @@ def run(command: str, *, cwd: str, env: Mapping[str, str], timeout_s: float, kee
     tail = _shown(raw, known, hidden=0 if whole else hidden, keep=keep)
     return Ran(
         said["exit_code"], said["signal"], said["timed_out"], said["duration_s"],
-        said["size"], said["sha256"], tail,
+        said["size"], said["sha256"], tail, stage.told(said["stage"]) if stage else None,
     )  # fmt: skip
+
+
+def _not_run(duration_s: float, tail: str, why: str | None) -> Ran:
+    ran = Ran(None, None, False, duration_s, 0, _DIGEST_OF_NOTHING, tail)
+    if why is None:
+        return ran
+    from ralphloop.proof.apart import Apart
+
+    return ran._replace(apart=Apart(False, why))
+
+
+def stage_trouble(spare: str) -> str:
+    """Why no stage stands on this machine, tried with an empty folder of ours; empty if one does."""
+    from ralphloop.proof.apart import Stage
+
+    stage = Stage((os.path.dirname(os.path.abspath(spare)),), spare)
+    ran = run(":", cwd="/", env={}, timeout_s=TRIAL_S, stage=stage)
+    assert ran.apart is not None
+    return ran.apart.why if ran.green or not ran.apart.stood else "a command does not run in it"
 
 
 def _shown(raw: bytes, known: list[str], *, hidden: int, keep: int) -> str:
@@ -252,26 +301,56 @@ def _shown(raw: bytes, known: list[str], *, hidden: int, keep: int) -> str:
 
 def _ask(request: bytes, deadline: float) -> dict[str, Any] | None:
     """The keeper's result; None if it has none. However this ends, the keeper has ended before."""
-    keeper = subprocess.Popen(
-        [sys.executable or "python3", "-I", "-S", "-X", "utf8", KEEPER],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-        bufsize=0, cwd="/", close_fds=True, start_new_session=True,
-    )  # fmt: skip
     said = bytearray()
-    try:
-        _exchange(keeper, request, deadline=deadline, said=said)
-    finally:
-        _end(keeper)
-        lines = [_parsed(bytes(line)) for line in said.split(b"\n")[:-1]]
-        started, result = [*lines, {}, {}][:2]
-        pid, is_known = started.get("pid"), _is_result(result)
-        if isinstance(pid, int) and not is_known:
-            _kill_group(pid)  # it started the command, and may have been killed before it could end it
+    with _nobody_looking_in():
+        ours, theirs = _socket.socketpair()
+        with contextlib.closing(theirs):
+            keeper = _start_keeper(ours, theirs)
+        try:
+            _exchange(keeper.pid, ours, request, deadline=deadline, said=said)
+        finally:
+            _end(keeper, ours)
+            lines = [_parsed(bytes(line)) for line in said.split(b"\n")[:-1]]
+            started, result = [*lines, {}, {}][:2]
+            pid, is_known = started.get("pid"), _is_result(result)
+            if isinstance(pid, int) and not is_known:
+                _kill_group(pid)  # it started the command, and may have been killed before it could end it
     return result if is_known else None
 
 
+def _start_keeper(ours: _socket.socket, theirs: _socket.socket) -> subprocess.Popen[bytes]:
+    if sys.platform == "linux":
+        ours.setsockopt(_socket.SOL_SOCKET, SO_PASSCRED, 1)
+    return subprocess.Popen(
+        [sys.executable or "python3", "-I", "-S", "-X", "utf8", KEEPER],
+        stdin=theirs.fileno(), stdout=theirs.fileno(), stderr=subprocess.DEVNULL,
+        bufsize=0, cwd="/", close_fds=True, start_new_session=True,
+    )  # fmt: skip
+
+
+@contextlib.contextmanager
+def _nobody_looking_in() -> Iterator[None]:
+    """While somebody waits for a keeper, no process of the same user can take this one's handles or memory.
+    Several threads may wait; the last one gives back what was."""
+    from ralphloop.proof.keeper import PR_GET_DUMPABLE, PR_SET_DUMPABLE, prctl  # nothing for Windows
+
+    global _waiting, _dumpable
+    with _LOCK:
+        if not _waiting:
+            _dumpable = prctl(PR_GET_DUMPABLE)
+            prctl(PR_SET_DUMPABLE, 0)
+        _waiting += 1
+    try:
+        yield
+    finally:
+        with _LOCK:
+            _waiting -= 1
+            if not _waiting and _dumpable == 1:
+                prctl(PR_SET_DUMPABLE, 1)
+
+
 def _parsed(line: bytes) -> dict[str, Any]:
-    """An object, empty for anything else: a command can write into the keeper's own pipe."""
+    """An object, empty for anything else: a keeper may be killed in the middle of a line."""
     try:
         value = json.loads(line)
     except ValueError:
@@ -286,47 +365,58 @@ def _is_result(said: dict[str, Any]) -> bool:
     return all(name in said and isinstance(said[name], kind) for name, kind in kinds.items())
 
 
-def _exchange(keeper: subprocess.Popen[bytes], request: bytes, *, deadline: float, said: bytearray) -> None:
+def _exchange(keeper: int, ours: _socket.socket, request: bytes, *, deadline: float, said: bytearray) -> None:
     """Hand over the request and collect what the keeper says, until it is done or the deadline is over."""
-    assert keeper.stdin is not None
-    assert keeper.stdout is not None
-    reading, writing = keeper.stdout.fileno(), keeper.stdin.fileno()
-    os.set_blocking(writing, False)
+    ours.setblocking(False)
     either = select.poll()  # a library's process may have more handles than select knows
-    either.register(reading, select.POLLIN)
-    either.register(writing, select.POLLOUT)
+    either.register(ours, select.POLLIN | select.POLLOUT)
     while said.count(b"\n") < 2 and (left_s := deadline - time.monotonic()) > 0:
-        ready = {handle for handle, _ in either.poll(1000 * min(left_s, LONGEST_WAIT_S))}
-        if writing in ready:
-            request = _send_some(writing, request)
+        ready = sum(events for _, events in either.poll(1000 * min(left_s, LONGEST_WAIT_S)))
+        if request and ready & select.POLLOUT:
+            request = _send_some(ours, request)
             if not request:
-                either.unregister(writing)
-        if reading in ready:
-            data = os.read(reading, KEEP)
-            if not data:
+                either.modify(ours, select.POLLIN)
+        if ready & ~select.POLLOUT:
+            data = _heard(ours, keeper)
+            if data is None:
                 return
             said += data
 
 
-def _send_some(handle: int, data: bytes) -> bytes:
+def _send_some(ours: _socket.socket, data: bytes) -> bytes:
     """What is left to send; nothing if nobody reads any more, as its end of file will tell."""
     try:
-        return data[os.write(handle, data) :]
-    except BrokenPipeError:
+        return data[ours.send(data) :]
+    except BlockingIOError:
+        return data
+    except OSError:
         return b""
 
 
-def _end(keeper: subprocess.Popen[bytes]) -> None:
-    """A keeper whose stdin is closed ends all that it started, and then itself; one that cannot is killed."""
-    assert keeper.stdin is not None
-    assert keeper.stdout is not None
-    keeper.stdin.close()
+def _heard(ours: _socket.socket, keeper: int) -> bytes | None:
+    """What the keeper itself has sent, and nobody who holds its socket; None after its last word."""
+    try:
+        data, about, *_ = ours.recvmsg(KEEP, _socket.CMSG_SPACE(CREDENTIALS))
+    except BlockingIOError:
+        return b""
+    except OSError:
+        return None
+    if not data:
+        return None
+    if sys.platform != "linux":
+        return data
+    senders = [int.from_bytes(sent[:4], sys.byteorder) for _, kind, sent in about if kind == SCM_CREDENTIALS]
+    return data if senders == [keeper] else b""
+
+
+def _end(keeper: subprocess.Popen[bytes], ours: _socket.socket) -> None:
+    """A keeper whom nobody wants any more ends all that it started, and then itself, or is killed."""
+    ours.close()
     try:
         keeper.wait(ENDING_S)
     except subprocess.TimeoutExpired:
         _kill_group(keeper.pid)
         keeper.wait()
-    keeper.stdout.close()
 
 
 def _kill_group(pid: int) -> None:

@@ -15,8 +15,7 @@ from ralphloop import errors
 from ralphloop.domain import jsontext
 from ralphloop.domain.ledger import COMMIT_FAULT, Ledger, commits_undone, name_tasks, proof, uncommitted
 from ralphloop.domain.model import PROVEN, Task
-from ralphloop.domain.plain import TURNS
-from ralphloop.domain.prompt import cut, line
+from ralphloop.domain.prompt import TURNS, cut, line
 from ralphloop.proof import check_record
 from ralphloop.proof.tree import folder_for
 from ralphloop.proof.worktree import Index, Worktree, dirty

@@ -2,8 +2,9 @@
 to end them.
 
 `python3 -I -S keeper.py` reads a request line from stdin, says the command's process id on stdout, and when
-everything has ended its result. Stdin held open means that somebody still wants it. Every check pays for this
-start, so little is imported, and what can wait is imported while the command runs.
+everything has ended its result. Both are one socket, which no path opens; held open it means that somebody
+still wants the command. Every check pays for this start, so little is imported, and what can wait is imported
+while the command runs.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import signal
     from collections.abc import Callable, Iterator
-    from typing import Any
+    from typing import Any, NoReturn
 else:
     import _signal as signal  # what `signal` is made of, without its enumerations
 
@@ -27,7 +28,7 @@ KILL_ROUNDS = 100
 CHUNK = 64 * 1024
 LAST_READS = 64
 LONGEST_WAIT_S = 3600.0  # select() refuses an endless one
-PR_SET_CHILD_SUBREAPER = 36
+PR_SET_PDEATHSIG, PR_GET_DUMPABLE, PR_SET_DUMPABLE, PR_SET_CHILD_SUBREAPER = 1, 3, 4, 36
 CANNOT_RUN = 127
 
 ENDED, TIMED_OUT, UNWANTED = "ended", "timed_out", "unwanted"
@@ -105,7 +106,7 @@ class Command:
             ready = select.select(handles, [], [], left)[0]
             if self._output.handle in ready and self._output.read() == 0:
                 handles.remove(self._output.handle)
-            if 0 in ready and not os.read(0, CHUNK):
+            if 0 in ready and not heard():
                 return UNWANTED
             if wakeup in ready and ASKED_TO_END.intersection(os.read(wakeup, CHUNK)):
                 return UNWANTED
@@ -216,14 +217,21 @@ def _told(ask: Callable[[int], int], pid: int) -> int:
 
 def adopt_orphans() -> bool:
     """Become the parent of descendants who lose theirs, where the system can do that."""
-    if sys.platform != "linux":
-        return False
-    try:
-        import ctypes
+    return prctl(PR_SET_CHILD_SUBREAPER, 1) == 0
 
-        return ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0  # type: ignore[no-any-return]
+
+def prctl(option: int, value: int = 0) -> int:
+    """Below 0 where that cannot be had."""
+    if sys.platform != "linux":
+        return -1
+    try:
+        import _ctypes  # what `ctypes` is made of, at a tenth of its price
+
+        place = _ctypes.dlsym(_ctypes.dlopen(None, 0), "prctl")  # type: ignore[arg-type]
+        said: int = _ctypes.call_function(place, (option, value, 0, 0, 0))
     except (ImportError, OSError, AttributeError):
-        return False
+        return -1
+    return said
 
 
 def catch_signals() -> int:
@@ -238,11 +246,19 @@ def catch_signals() -> int:
     return wakeup
 
 
+def heard() -> bytes:
+    """Nothing once nobody speaks any more; a socket whose other end closed unread says so with an error."""
+    try:
+        return os.read(0, CHUNK)
+    except OSError:
+        return b""
+
+
 def read_request() -> dict[str, Any] | None:
     """None if the parent went away before it had said all."""
     line = b""
     while not line.endswith(b"\n"):
-        data = os.read(0, CHUNK)
+        data = heard()
         if not data:
             return None
         line += data
@@ -272,17 +288,29 @@ class _Grammar:
     parse_int = int
 
 
-def start(request: dict[str, Any]) -> tuple[int, int]:
-    """The command's process and the pipe that it writes into."""
+def start(request: dict[str, Any], news: int | None) -> tuple[int, int]:
+    """The command's process and the pipe that it writes into; apart from the project there is a stage's
+    process around it, which writes into `news` what comes of it."""
     reading, writing = os.pipe()
-    pid = os.fork()
-    if pid == 0:
+    keeper, pid = os.getpid(), os.fork()
+    if pid == 0 and news is None:
         _become(request, writing)
+    elif pid == 0:
+        _stage().play(request["stage"], lambda: _become(request, writing), news=news, keeper=keeper)
     os.close(writing)
     return pid, reading
 
 
-def _become(request: dict[str, Any], writing: int) -> None:
+def _stage() -> Any:
+    """The module beside this one: an isolated interpreter looks into no folder of ours."""
+    sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+    try:
+        return __import__("stage")
+    finally:
+        del sys.path[0]
+
+
+def _become(request: dict[str, Any], writing: int) -> NoReturn:
     """The child's side; what keeps the command from starting is its output."""
     try:
         os.setsid()
@@ -317,7 +345,8 @@ def say(line: str) -> None:
 
 def run(request: dict[str, Any], wakeup: int, *, adopting: bool) -> None:
     began, deadline = clock(), time.monotonic() + request["timeout_s"]
-    pid, reading = start(request)
+    news = os.memfd_create("news") if "stage" in request else None
+    pid, reading = start(request, news)
     say(f'{{"pid": {pid}}}')
     output = Output(reading, request["keep_bytes"])
     command = Command(pid, output, adopting=adopting)
@@ -330,7 +359,33 @@ def run(request: dict[str, Any], wakeup: int, *, adopting: bool) -> None:
         return
     output.read_rest()
     ending = _ending(command.status if how == ENDED else None)
+    if news is not None:
+        told = _told_of_stage(news)
+        ending = _apart(told, timed_out=how == TIMED_OUT)
+        duration_s -= float(told.get("stood", began)) - began
     say(f'{{{ending}, "duration_s": {duration_s:.6f}, {output.result()}}}')
+
+
+def _told_of_stage(news: int) -> dict[str, str]:
+    """A word and its value on each line. A pipe would have to be read while the command runs."""
+    os.lseek(news, 0, os.SEEK_SET)
+    with open(news, "rb") as file:
+        lines = file.read().decode().splitlines()
+    return {line.split(" ")[0]: line.partition(" ")[2] for line in lines}
+
+
+def _apart(news: dict[str, str], *, timed_out: bool) -> str:
+    """As `_ending`, with what the stage came to. Without a status the stage was lost in the middle of it."""
+    stood = "stood" in news
+    ending = _ending(None)
+    if "status" in news and not timed_out:
+        ending = _ending(int(news["status"]))
+    elif not timed_out:
+        ending = '"exit_code": null, "signal": null, "timed_out": false'
+    lost = "there was no time for it" if timed_out else news.get("why", "its process was lost")
+    why = "" if stood else lost
+    parts = [f'"{word}": [{news.get(word, "")}]' for word in ("read", "made")]
+    return f'{ending}, "stage": {{"stood": {str(stood).lower()}, "why": "{why}", {", ".join(parts)}}}'
 
 
 def _ending(status: int | None) -> str:
@@ -345,6 +400,7 @@ def _ending(status: int | None) -> str:
 
 
 def main() -> None:
+    prctl(PR_SET_DUMPABLE, 0)  # first of all: from here on nobody of the same user can look in, or reach in
     wakeup = catch_signals()
     adopting = adopt_orphans()
     request = read_request()

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import fnmatch
 import os
-from collections.abc import Iterable, Iterator, Mapping
+import re
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
 from ralphloop import errors
@@ -16,6 +19,8 @@ from ralphloop.tasklists.registry import layout as layout_of
 from ralphloop.tasklists.registry import traits
 
 FILES_MAX = 20_000
+CRITERIA = "criteria"  # in the place of a glob: every file that judges
+SEARCH_S = 0.5  # for the criteria of a project that are told, and not protected
 NEVER = (".git", os.path.join(".ralph", "run"))
 # What tools leave behind when they run is no attempt to get around a test.
 BY_TOOLS = ("__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".DS_Store", "node_modules")
@@ -214,19 +219,42 @@ def _content(digest: str) -> str:
     return digest.partition("@")[0]
 
 
-def patterns_of(loop: LoopFiles) -> list[str]:
+def patterns_of(loop: LoopFiles, *, extra: Sequence[str] = ()) -> list[str]:
     """The `protect` globs of a loop's list as it was pinned."""
-    return patterns_in(loop.record.layout, {traits(loop.record.layout).criteria: pins.pinned(loop)})
+    record = loop.record
+    texts = {traits(record.layout).criteria: pins.pinned(loop)}
+    return patterns_in(record.layout, texts, root=record.root, extra=extra)
 
 
-def patterns_in(layout: str, texts: Mapping[str, str | None]) -> list[str]:
-    """The globs that a list names in these texts."""
-    return layout_of(layout).protect(texts)
+def patterns_in(
+    layout: str, texts: Mapping[str, str | None], *, root: str, extra: Sequence[str] = ()
+) -> list[str]:
+    """The globs that a list names in these texts. Where it names the criteria, also those that the person's
+    settings add to them, and the scripts in its checks that judge."""
+    listed = layout_of(layout)
+    said = listed.protect(texts)
+    if CRITERIA not in said:
+        return said
+    from ralphloop.proof import criteria
+
+    scripts = criteria.named_by(listed.parse(texts).commands, reader(root), criteria.table(extra))
+    return [*said, *extra, *(re.sub(r"([*?[])", r"[\1]", path) for path in sorted(scripts))]
 
 
-def pin(loop: LoopFiles, folder: str) -> int:
+def reader(folder: str) -> Callable[[str], str | None]:
+    """How the text of a file below the folder is read, by its path; None where there is no such file."""
+
+    def read(path: str) -> str | None:
+        place = os.path.join(folder, path)
+        is_near = os.path.isfile(place) and files.inside(place, folder)
+        return files.read_quietly(place) if is_near and os.path.getsize(place) <= KEPT_MAX else None
+
+    return read
+
+
+def pin(loop: LoopFiles, folder: str, *, extra: Sequence[str] = ()) -> int:
     """Keep the protected files as they are now; one that is being written gets a second look."""
-    protected, patterns = Protected(loop, folder), patterns_of(loop)
+    protected, patterns = Protected(loop, folder), patterns_of(loop, extra=extra)
     try:
         return protected.pin(patterns)
     except errors.ProtectedChangedError:
@@ -236,18 +264,40 @@ def pin(loop: LoopFiles, folder: str) -> int:
 def matching(folder: str, patterns: Iterable[str]) -> Iterator[str]:
     """Paths below the folder that a pattern names; a folder's name stands for all that is in it. Links are
     named and not followed."""
-    globs = [glob for glob in map(_plain, patterns) if glob]
+    named = list(patterns)
+    globs = [glob for glob in map(_plain, [one for one in named if one != CRITERIA]) if glob]
     seen: set[str] = set()
+    for path in chain(criteria_in(folder) if CRITERIA in named else (), _named(folder, globs)):
+        if path not in seen:
+            seen.add(path)
+            if len(seen) > FILES_MAX:
+                raise OSError(f"more than {FILES_MAX} files to protect; name fewer")
+            yield path
+
+
+def _named(folder: str, globs: Sequence[str]) -> Iterator[str]:
     for top in {_literal(glob) for glob in globs}:
         for path in _walk(folder, top):
-            if path not in seen and any(matches(path, glob) for glob in globs):
-                seen.add(path)
-                if len(seen) > FILES_MAX:
-                    raise OSError(f"more than {FILES_MAX} files to protect; name fewer")
+            if any(matches(path, glob) for glob in globs):
                 yield path
 
 
-def _walk(root: str, top: str) -> Iterator[str]:
+def criteria_in(folder: str, extra: Sequence[str] = (), *, within_s: float | None = None) -> Iterator[str]:
+    """The files below the folder that judge, as far as they are found in this time; what tools made, and what
+    is somebody else's, is not looked into."""
+    from ralphloop.proof import criteria
+
+    table = criteria.table(tuple(extra))
+    until = None if within_s is None else time.monotonic() + within_s
+    for path in _walk(folder, "", others=table.others):
+        if until is not None and time.monotonic() > until:
+            return
+        if table.judges(path.replace(os.sep, "/")):
+            yield path
+
+
+def _walk(root: str, top: str, *, others: frozenset[str] = frozenset()) -> Iterator[str]:
+    """`others` are folders that are not looked into, and with them any virtual environment."""
     start = os.path.join(root, top) if top else root
     is_ours = any((top + os.sep).startswith(never + os.sep) for never in NEVER)
     if is_ours or not files.inside(start, root):
@@ -257,6 +307,9 @@ def _walk(root: str, top: str) -> Iterator[str]:
         return
     for folder, folders, names in os.walk(start):
         near = os.path.relpath(folder, root)
+        if others and "pyvenv.cfg" in names and near != os.curdir:
+            folders[:] = names[:] = []
+        folders[:] = [name for name in folders if name not in others]
         links = [name for name in folders if os.path.islink(os.path.join(folder, name))]
         folders[:] = [name for name in folders if name not in BY_TOOLS and _join(near, name) not in NEVER]
         for name in links + names:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from ralphloop.domain.check_results import BUDGET_S, Refusal, Results
 from ralphloop.domain.ledger import Ledger
@@ -10,6 +11,8 @@ from ralphloop.domain.model import (
     CLAIMED,
     CLAIMS,
     FINAL_RUN,
+    GIVEN,
+    PROBES,
     PROVEN,
     SET_ASIDE,
     SKIPPED,
@@ -26,8 +29,20 @@ from ralphloop.store import approvals, tasks
 from ralphloop.store.loop import LoopFiles
 from ralphloop.tasklists.registry import traits
 
+if TYPE_CHECKING:
+    from ralphloop.proof.probe import Probe
+    from ralphloop.proof.proof_record import ProofRecord
+
 CLAIMS_MAX = 50  # claims judged in one stop
 TOUCHED_SHOWN = 8
+
+
+class Answers(NamedTuple):
+    """What the questions of a probe have come to."""
+
+    record: ProofRecord
+    is_all: bool  # whether there was time for all
+    is_strict: bool  # whether doubts are refused
 
 
 class Prover:
@@ -57,6 +72,9 @@ class Prover:
         self._is_planned = False
         self._states: dict[str, str] = {}  # of the tasks, when it was planned
         self._tree_after = ""
+        self._asked: list[Due] = []  # what a final run proves, and must be asked whose green it is
+        self._probe: Probe | None = None
+        self._is_asked = True  # whether the probe had the time for all
 
     @property
     def _waits_for_approval(self) -> bool:
@@ -67,8 +85,10 @@ class Prover:
         return self._need == FINAL_RUN
 
     def plan(self, need: str, state: LoopState, *, same_round: bool = False) -> None:
-        """Decide what is due: the claimed tasks, or once more everything that is done."""
+        """Decide what is due: the claimed tasks, once more everything that is done, or whose green it is."""
         self._begin(need, state)
+        if need == PROBES:
+            return
         try:
             listed, ledger = self._listed()
         except (ValueError, OSError):
@@ -88,6 +108,9 @@ class Prover:
             else:
                 self._due.append(one)
         self._due = self._checker.in_order(self._due)
+        if self._is_final:
+            given = {task.id for task in listed.tasks if ledger.state(task) == GIVEN}
+            self._asked = [one for one in self._due if one.task not in given]
         if need == CLAIMS:
             self.verdicts.update({one.task: Verdict(UNFINISHED) for one in self._due[CLAIMS_MAX:]})
             del self._due[CLAIMS_MAX:]
@@ -150,6 +173,8 @@ class Prover:
     def run(self) -> None:
         """Run what is due; no lock is held meanwhile."""
         self.results.trouble = ""
+        if self._need == PROBES:
+            self._ask()
         if not self._due:
             return
         try:
@@ -157,6 +182,14 @@ class Prover:
         except OSError as error:
             self.results.trouble = str(error)
             self.verdicts.update({one.task: Verdict(UNFINISHED) for one in self._due})
+
+    def _ask(self) -> None:
+        assert self._probe is not None, "a final run comes first"
+        try:
+            self._is_asked = self._probe.ask()
+        except OSError as error:
+            self._is_asked = True
+            self._probe.give_up(str(error))
 
     def _run(self) -> None:
         protected = protect.Protected(self._loop, self._folder)
@@ -166,11 +199,21 @@ class Prover:
         if before and not self._is_final:
             self.touched = before
         else:
+            if self._is_final:
+                self._begin_probe()
             self.verdicts |= self._checker.judge(self._due, iteration=self._iteration, round_no=self._round)
             self.touched = protected.put_back()
             self._tree_after = self._tree_digest() if self._is_final else ""
         if self.touched:
             self._refuse_touched()
+
+    def _begin_probe(self) -> None:
+        """The work alone may serve as the final run itself."""
+        from ralphloop.proof.probe import Probe  # a claim needs nothing of it
+
+        self._probe = Probe(self._loop, folder=self._folder, env=self._env, deadline=self._checker.deadline)
+        self._probe.begin(self._asked, round_no=self._round)
+        self._checker.alone = self._probe.alone
 
     def _refuse_touched(self) -> None:
         named = ", ".join(f"{entry.path} ({entry.what})" for entry in self.touched[:TOUCHED_SHOWN])
@@ -181,6 +224,9 @@ class Prover:
 
     def settle(self, state: LoopState) -> None:
         """Turn back what is not proven, in the agent's own file, and note the rest."""
+        if self._need == PROBES:
+            self._settle_probe(state)
+            return
         try:
             listed, ledger = self._listed()
         except (ValueError, OSError):
@@ -202,6 +248,7 @@ class Prover:
         self._settle_list()
         is_red = bool(reopen or self.results.red)
         self.results.final = self._is_final and not (self.results.unfinished or is_red)
+        self.results.unprobed = self.results.final and self._has_questions
         state.final_round = 0 if is_red else state.final_round
         state.final_tree = self._tree_after
         state.ledger += 1
@@ -209,6 +256,56 @@ class Prover:
         for task in self.results.proven[known_before:]:  # who is killed before proves it again, unheard of
             evidence = self.verdicts[task].evidence
             self._loop.journal("proven", task=task, evidence=evidence, final=self._is_final)
+
+    @property
+    def _has_questions(self) -> bool:
+        return self._probe is not None
+
+    @property
+    def asked(self) -> Answers | None:
+        """What the questions have come to, where they were asked."""
+        if self._need != PROBES or self._probe is None:
+            return None
+        return Answers(self._probe.record, is_all=self._is_asked, is_strict=self._probe.is_strict)
+
+    def _settle_probe(self, state: LoopState) -> None:
+        """Keep what was found, and tell it; where doubts are refused, some open their tasks again."""
+        from ralphloop.proof import proof_record
+
+        found = self.asked
+        self.results.unprobed = False
+        if found is None:
+            return
+        record = found.record
+        self.results.unfinished = [] if found.is_all else [THE_LIST]
+        if found.is_all:
+            self.results.doubts = record.doubts
+            record = self._refuse_doubts(state, record) if found.is_strict else record
+            for doubt in record.doubts:
+                self._loop.journal("doubt", task=doubt.task, kind=doubt.kind, detail=doubt.said)
+        proof_record.save(self._loop, record)
+
+    def _refuse_doubts(self, state: LoopState, record: ProofRecord) -> ProofRecord:
+        """Open a task again the first time, and ask the person the second."""
+        from ralphloop.domain import finding
+
+        refused = [doubt for doubt in record.doubts if doubt.kind in finding.REFUSED and doubt.task]
+        again = [doubt for doubt in refused if f"{doubt.kind} {doubt.task}" in record.refused]
+        self.results.insisted = again
+        new = {doubt.task: doubt for doubt in refused if doubt not in again}
+        if not new:
+            return record
+        listed, ledger = self._listed()
+        places = {task.id: place for place, task in enumerate(listed.tasks) if task.done}
+        tasks.mark(self._loop.record, [places[task] for task in new if task in places], done=False)
+        for task, doubt in new.items():
+            ledger.reopen(task)
+            ledger.note(task, why=doubt.said)
+            self.results.refused.append(self._refusal(task, Verdict(RED, why=doubt.said)))
+        state.ledger, state.final_round = state.ledger + 1, 0
+        self._loop.save_ledger(ledger)
+        self.results.final = False
+        return record._replace(refused=(*record.refused, *(f"{one.kind} {one.task}" for one in new.values())))
 
     def _settle_list(self) -> None:
         """Where the same command has opened tasks again, they are told about it."""

@@ -9,13 +9,14 @@ import subprocess
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from ralphloop.proof import git_program
 from ralphloop.store import files
 
 GIT_S = 10.0  # a tree that takes longer to look at has no digest
 # of a tree whose digest is one of contents
 FILES_MAX, BYTES_MAX = 5_000, 64 * 1024 * 1024
 # No program of the repository's own choosing runs for a look at it.
-GIT = ("git", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "--no-optional-locks")
+OPTIONS = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "--no-optional-locks")
 # Nor is anything fetched: the address of a remote can be a command. An older git does not know the first of
 # these; a list of protocols wins over every `protocol.<name>.allow` of the repository.
 NO_FETCH = {"GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none", "GIT_TERMINAL_PROMPT": "0"}
@@ -47,11 +48,12 @@ def main_checkout(folder: str) -> str:
 
 
 def look(folder: str, env: Mapping[str, str]) -> Tree:
-    head = _git(folder, env, "rev-parse", "--verify", "--quiet", "HEAD")
+    git = (git_program.find(folder, env), *OPTIONS)
+    head = _run(folder, env, *git, "rev-parse", "--verify", "--quiet", "HEAD")
     if head is None:
         return Tree(None, None)
     # Not `status`: to compare contents it runs the filters that a repository sets up.
-    known = _git(folder, env, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+    known = _run(folder, env, *git, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
     return Tree(head.decode().strip(), None if known is None else _digest(folder, known))
 
 
@@ -60,10 +62,10 @@ def git_env(env: Mapping[str, str]) -> dict[str, str]:
     return {**{name: value for name, value in env.items() if not name.startswith("GIT_")}, **NO_FETCH}
 
 
-def _git(folder: str, env: Mapping[str, str], *words: str) -> bytes | None:
+def _run(folder: str, env: Mapping[str, str], *words: str) -> bytes | None:
     try:
         done = subprocess.run(
-            [*GIT, *words], cwd=folder, env=git_env(env), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            words, cwd=folder, env=git_env(env), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL, timeout=GIT_S, check=True, start_new_session=True,
         )  # fmt: skip
     except (OSError, subprocess.SubprocessError):

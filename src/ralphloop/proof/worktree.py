@@ -17,7 +17,7 @@ from pathlib import Path
 from ralphloop import errors
 from ralphloop.agents.registry import client
 from ralphloop.domain.prompt import line
-from ralphloop.proof import tree
+from ralphloop.proof import git_program, tree
 
 PREPARE_S = 120.0
 SHOWN = 10
@@ -36,8 +36,8 @@ UNDER_WAY = {
     "sequencer": ("a cherry-pick or revert", "`git cherry-pick --quit`"),
 }
 ENDING_S = 3.0  # git takes its lock files away when it is asked to end
-WORDS = (
-    *tree.GIT, "--no-pager", "--no-replace-objects", "--literal-pathspecs",
+OPTIONS = (
+    *tree.OPTIONS, "--no-pager", "--no-replace-objects", "--literal-pathspecs",
     "-c", "commit.gpgSign=false", "-c", "gc.auto=0", "-c", "maintenance.auto=false",
     "-c", "diff.ignoreSubmodules=dirty", "-c", "submodule.recurse=false",
     "-c", "core.splitIndex=false", "-c", "i18n.commitEncoding=UTF-8", "-c", "i18n.logOutputEncoding=UTF-8",
@@ -283,32 +283,49 @@ class Git:
     """Commands in one folder, all of them within one time limit. A filter that the repository's config sets
     up does run when files are added: without the one of git-lfs a commit would be wrong."""
 
-    def __init__(self, folder: str, env: Mapping[str, str], *, budget_s: float) -> None:
+    def __init__(
+        self,
+        folder: str,
+        env: Mapping[str, str],
+        *,
+        budget_s: float,
+        own: Mapping[str, str] | None = None,
+        options: Iterable[str] = (),
+    ) -> None:
+        """`own` are variables that lead git to a folder of ours, whose files nobody else may read."""
         self._folder = folder
-        self._env = tree.git_env(env)
+        self._words = (git_program.find(folder, env), *OPTIONS, *options)
+        self._env = {**tree.git_env(env), **(own or {})}
+        self._umask = 0o077 if own else -1
         self._deadline = time.monotonic() + budget_s
 
     def out(self, *words: str, stdin: str = "", index: str = "") -> str:
         """What the command prints, without its last line end; GitError if it fails."""
+        code, out, said = self.run(*words, stdin=stdin, index=index)
+        if code != 0:
+            raise errors.GitError(_last_words(said) or f"git {words[0]} failed ({code})")
+        return os.fsdecode(out).rstrip("\n")
+
+    def run(self, *words: str, stdin: str = "", index: str = "") -> tuple[int, bytes, bytes]:
+        """Its exit code, and what it printed; GitError only if it does not start or takes too long."""
         env = {**self._env, "GIT_INDEX_FILE": index} if index else self._env
         try:
             process = subprocess.Popen(
-                [*WORDS, *words], cwd=self._folder, env=env, stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
+                [*self._words, *words], cwd=self._folder, env=env,
+                stdin=subprocess.PIPE if stdin else subprocess.DEVNULL, stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE, start_new_session=True, umask=self._umask,
             )  # fmt: skip
         except OSError as error:
             raise errors.GitError(f"git cannot be started: {error}") from error
         try:
             out, said = process.communicate(
-                stdin.encode("utf-8", "replace"), timeout=max(0.0, self._deadline - time.monotonic())
+                stdin.encode("utf-8", "replace") or None, timeout=max(0.0, self._deadline - time.monotonic())
             )
         except subprocess.TimeoutExpired:
             raise errors.SlowError(f"git {words[0]} took too long") from None
         finally:
             _end(process)
-        if process.returncode != 0:
-            raise errors.GitError(_last_words(said) or f"git {words[0]} failed ({process.returncode})")
-        return os.fsdecode(out).rstrip("\n")
+        return process.returncode, out, said
 
     def ask(self, *words: str) -> str | None:
         """The same; None if git says no."""

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from ralphloop.agents.event import Event, Limit, Result, Retry
 from ralphloop.agents.presence import scrubbed
-from ralphloop.domain.model import CANCELLED
-from ralphloop.domain.supervision import REGISTRATION
+from ralphloop.agents.registry import program_at
+from ralphloop.domain.model import CANCELLED, REGISTRATION
 from ralphloop.engine import spending
 from ralphloop.engine.words import package
 from ralphloop.errors import AgentStartError
@@ -22,7 +22,6 @@ from ralphloop.runner.agent_process import AgentProcess
 from ralphloop.runner.control import Control, Deadline
 from ralphloop.runner.judge import Session
 from ralphloop.runner.loop_access import Begun, LoopAccess
-from ralphloop.runner.session_terms import program_at
 from ralphloop.store import supervisor
 from ralphloop.store.loop import LoopFiles
 

@@ -18,12 +18,13 @@ from ralphloop.domain.model import (
     INTERRUPTED,
     PAUSED,
     RATE_LIMITED,
+    REGISTRATION,
     Limits,
     LoopState,
     StopEvent,
+    Supervision,
 )
 from ralphloop.domain.prompt import Words
-from ralphloop.domain.supervision import REGISTRATION, Supervision
 from ralphloop.engine import find, spending
 from ralphloop.engine.amendment import leave_out, set_aside
 from ralphloop.engine.stop import decision_on

@@ -1,11 +1,8 @@
-"""What a run was asked for: how its sessions are started, by which program, and how patient it is."""
+"""What a run was asked for: how its sessions are started, and how patient it is."""
 
 from __future__ import annotations
 
-import os
-import shutil
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from typing import Any
 
 from ralphloop.agents.registry import USUAL
@@ -27,15 +24,6 @@ class Terms:
     stays: bool = False  # a paused loop waits for its person, who is at the terminal
     detached: bool = False
 
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
-
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Terms:
         return cls(**{field.name: data[field.name] for field in fields(cls) if field.name in data})
-
-
-def program_at(name: str, env: Mapping[str, str]) -> str | None:
-    """Where the program is; a folder that is named from where we stand may be anybody's."""
-    folders = [folder for folder in (env.get("PATH") or "").split(os.pathsep) if os.path.isabs(folder)]
-    return shutil.which(name, path=os.pathsep.join(folders))

@@ -18,8 +18,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Iterable, Iterator, Mapping, Optional
 
-    from ralphloop.domain.model import TaskList
-    from ralphloop.domain.supervision import Supervision
+    from ralphloop.domain.model import Supervision, TaskList
     from ralphloop.store.shelf import Shelf
     from ralphloop.tasklists.source import Source
 

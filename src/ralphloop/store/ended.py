@@ -11,7 +11,7 @@ from __future__ import annotations
 from ralphloop import errors
 from ralphloop import system as os
 from ralphloop.store import files
-from ralphloop.store.lock import Lock
+from ralphloop.store.files import Lock
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from ralphloop import errors
 from ralphloop import system as os
 from ralphloop.domain import jsontext
 from ralphloop.store import files
-from ralphloop.store.lock import Lock
+from ralphloop.store.files import Lock
 from ralphloop.store.shelf import home, mirror
 
 TYPE_CHECKING = False

@@ -10,7 +10,7 @@ from ralphloop.domain import jsontext
 from ralphloop.domain.model import CANCELLED, COMPLETE, CORRUPT, ENDED, INTERRUPTED, PAUSED, LoopState
 from ralphloop.domain.worklist import Worklist
 from ralphloop.store import files, shelf
-from ralphloop.store.lock import Lock
+from ralphloop.store.files import Lock
 from ralphloop.tasklists.registry import own_file
 
 TYPE_CHECKING = False
@@ -80,6 +80,11 @@ class LoopFiles:
         """The path of a file to show to people; none if a link in its place leads out of the project."""
         path = self.path(name)
         return "" if files.leads_out(path, self.record.root) else path
+
+    @property
+    def has_baseline(self) -> bool:
+        """Whether the tree was kept with which it began."""
+        return os.path.exists(os.path.join(self.kept, "baseline.json"))
 
     def lock(self, *, wait_s: float = 10.0) -> Lock:
         self._stay_inside()
@@ -241,7 +246,7 @@ class LoopFiles:
         stamp = time.strftime("%Y-%m-%d %H:%M:%S")
         said = " ".join(text.split())
         if not said.isprintable():
-            from ralphloop.domain.plain import plain
+            from ralphloop.domain.prompt import plain
 
             said = plain(said)
         self._append("hook.log", "[%s] %s\n" % (stamp, said), most=files.LOG_MAX)

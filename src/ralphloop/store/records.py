@@ -7,7 +7,7 @@ import time
 from ralphloop import system as os
 from ralphloop.domain import jsontext
 from ralphloop.store import files, shelf
-from ralphloop.store.lock import Lock
+from ralphloop.store.files import Lock
 from ralphloop.store.loop import iso
 
 TYPE_CHECKING = False

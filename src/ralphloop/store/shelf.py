@@ -10,10 +10,9 @@ from __future__ import annotations
 
 from ralphloop import system as os
 from ralphloop.domain import jsontext
-from ralphloop.domain.model import Fields, Limits
-from ralphloop.domain.supervision import Supervision
+from ralphloop.domain.model import Fields, Limits, Supervision
 from ralphloop.store import files
-from ralphloop.store.lock import Lock
+from ralphloop.store.files import Lock
 from ralphloop.tasklists.registry import LAYOUTS, traits
 
 TYPE_CHECKING = False

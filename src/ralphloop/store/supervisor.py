@@ -1,16 +1,20 @@
-"""Who drives a loop's sessions: one supervisor at a time, held by a lock, and what it says of itself."""
+"""Who is at work on a loop besides its session, known by a lock that it holds as long as it lives: one
+supervisor, which says what it is at, or the process that waits to wake the session."""
 
 from __future__ import annotations
 
+import time
+
 from ralphloop import system as os
-from ralphloop.domain import jsontext
+from ralphloop.domain import jsontext, model
 from ralphloop.store import files
-from ralphloop.store.lock import Lock, is_locked
+from ralphloop.store.files import Lock, is_locked
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Optional
 
+    from ralphloop.domain.model import LoopState
     from ralphloop.store.loop import LoopFiles
 
 # what a supervisor is at
@@ -21,6 +25,7 @@ PAUSE, GO, SKIP_TASK, SKIP_WAIT = "pause", "go", "skip-task", "skip-wait"
 DETACH, INTERRUPT, KILL = "detach", "interrupt", "kill"
 BEAT_S = 5.0  # how often a supervisor shows that it lives, whatever it is at
 SILENT_S = 180.0  # one that has not done so for as long is stopped, or hangs
+WAKER_S = 10.0  # a waker whose place was taken looks every second whether it was
 START_S = 2.0  # somebody who looks whether the lock is held has it for a moment
 
 
@@ -115,3 +120,31 @@ def _place(loop: LoopFiles) -> str:
 
 def _lock_place(loop: LoopFiles) -> str:
     return os.path.join(loop.kept, "supervisor.lock")
+
+
+def new_token() -> str:
+    """What `LoopState.wake` holds while this process waits to wake the session."""
+    return "%d.%d" % (os.getpid(), int(time.time() * 1e6))
+
+
+def waker_lock(loop: LoopFiles) -> Lock:
+    """Held by the process that waits."""
+    files.make_folder(loop.kept)
+    return Lock(_waker_place(loop), wait_s=WAKER_S)
+
+
+def is_awaited(state: LoopState) -> bool:
+    """Whether the loop rests until somebody wakes its session."""
+    return bool(state.wake) and state.state == model.PAUSED and state.outcome == model.RATE_LIMITED
+
+
+def waker_of(loop: LoopFiles, state: LoopState) -> int:
+    """The process that will wake the loop's session; 0 if none lives."""
+    if not is_awaited(state) or not is_locked(_waker_place(loop)):
+        return 0
+    pid = state.wake.partition(".")[0]
+    return int(pid) if pid.isascii() and pid.isdigit() else 0
+
+
+def _waker_place(loop: LoopFiles) -> str:
+    return os.path.join(loop.kept, "waker.lock")

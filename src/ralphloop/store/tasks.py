@@ -68,8 +68,7 @@ def read_source(source: Source | Record) -> tuple[TaskList, dict[str, Optional[s
 def look(loop: LoopFiles) -> tuple[TaskList, Ledger, Worklist]:
     """The tasks as the next stop would find them, with what it would know of them; nothing is written.
     ValueError or OSError says what is wrong."""
-    from ralphloop.domain.ledger import name_tasks, settle
-    from ralphloop.domain.survey import survey
+    from ralphloop.domain.ledger import name_tasks, settle, survey
 
     listed, ledger = parse_source(loop.record), loop.load_ledger()
     name_tasks(listed, ledger)
@@ -106,8 +105,7 @@ def read_work(loop: LoopFiles, state: LoopState, *, now: float) -> Reading:
 def _take_in(
     tasks: TaskList, texts: dict[str, Optional[str]], *, loop: LoopFiles, state: LoopState, reading: Reading
 ) -> Worklist:
-    from ralphloop.domain.ledger import name_tasks, settle
-    from ralphloop.domain.survey import survey
+    from ralphloop.domain.ledger import name_tasks, settle, survey
 
     ledger = loop.load_ledger()
     before = len(ledger.names)

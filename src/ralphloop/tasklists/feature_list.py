@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from ralphloop.tasklists.source import Texts
 
 _A_PERSON = "a person"
-_RARE = frozenset(["depends_on", "model", "needs_human", "timeout_s", "verify"])
+_RARE = frozenset(["apart", "depends_on", "model", "needs_human", "timeout_s", "verify"])
 # What is pinned: of a feature, and around them all.
-_FIELDS = ("description", "title", "steps", "verify", "timeout_s")
+_FIELDS = ("description", "title", "steps", "verify", "timeout_s", "apart")
 _SHARED = ("verify", "protect", "timeout_s")
 _REMOVED = ["removed"]
 
@@ -90,6 +90,7 @@ def _add_rare(task: Task, get: Callable[[str], Any]) -> None:
     task.model = as_text(get("model")) or task.model
     task.depends_on = as_texts(get("depends_on"))
     task.timeout_s = as_seconds(get("timeout_s"))
+    task.apart = get("apart") is not False
 
 
 def identity(value: Any) -> str:

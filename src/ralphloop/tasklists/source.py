@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from ralphloop.domain.model import Fields
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from dataclasses import KW_ONLY
     from typing import Callable, Mapping, Optional, Protocol
 
     from ralphloop.domain.layout import Traits
@@ -57,50 +60,30 @@ if TYPE_CHECKING:
             """The globs of the files that no claim may touch; ValueError if the list is corrupt."""
 
 
-class Source:
+class Source(Fields):
     """The files of one task list, by role: list, state, tasks, progress, prompt."""
 
-    __slots__ = ("enabled", "layout", "max_iterations", "name", "paths", "root")
+    FIRST = ("layout", "name")
 
-    def __init__(
-        self,
-        layout: str,
-        name: str,
-        *,
-        root: str,
-        paths: dict[str, str],
-        enabled: bool = True,
-        max_iterations: Optional[int] = None,
-    ) -> None:
-        self.layout = layout
-        self.name = name
-        self.root = root
-        self.paths = paths
-        self.enabled = enabled
-        self.max_iterations = max_iterations
+    layout: str
+    name: str
+    _: KW_ONLY
+    root: str
+    paths: dict[str, str]
+    enabled: bool = True
+    max_iterations: Optional[int] = None
 
 
-class Tally:
+class Tally(Fields):
     """The figures of a run that task-list files show."""
 
-    __slots__ = ("attempt", "fixes", "index", "iteration", "max_iterations", "status", "total")
+    FIRST = ("status",)
 
-    def __init__(
-        self,
-        status: str,
-        *,
-        iteration: int,
-        max_iterations: int,
-        index: int,
-        total: int,
-        attempt: int,
-        fixes: Optional[dict[str, list[str]]] = None,
-    ) -> None:
-        self.status = status
-        self.iteration = iteration
-        self.max_iterations = max_iterations
-        self.index = index
-        self.total = total
-        self.attempt = attempt
-        # the ids of the fix tasks of each task that has some
-        self.fixes = fixes or {}
+    status: str
+    _: KW_ONLY
+    iteration: int
+    max_iterations: int
+    index: int
+    total: int
+    attempt: int
+    fixes: Mapping[str, list[str]] = {}  # the ids of the fix tasks of each task that has some

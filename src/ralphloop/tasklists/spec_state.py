@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from ralphloop import system as os
 from ralphloop.domain import jsontext
-from ralphloop.domain.layout import Traits
 from ralphloop.domain.model import Task, TaskList
 from ralphloop.tasklists import boxes, frontmatter
 from ralphloop.tasklists.source import Source
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Optional
+    from typing import Any, Mapping, Optional
 
     from ralphloop.domain.additions import AdditionLimits
+    from ralphloop.domain.layout import Traits
     from ralphloop.tasklists.restoring import Restored
     from ralphloop.tasklists.source import Tally, Texts
 
+ITERATIONS = 100  # the default of the state file itself
+SETTINGS = ".claude"  # the folder that has the documented settings of the plugins
 _MOST_PLACEHOLDERS = 10_000
 ADDITION_LIMITS = {
     "fix_tasks": "maxFixTasksPerOriginal",
@@ -24,29 +26,6 @@ ADDITION_LIMITS = {
     "modifications": "maxModificationsPerTask",
     "modification_depth": "maxModificationDepth",
 }
-
-
-def traits(name: str, *, kind: str, state: str, phases: dict[str, str], at_limit: str) -> Traits:
-    """What the plugins of specs have in common, with what each has of its own."""
-    plugin = "ralph-" + name
-    return Traits(
-        plugin=plugin,
-        action="implement",
-        voice=plugin.capitalize(),
-        kind=kind,
-        files={"state": state, "tasks": "tasks.md"},
-        truth=("state", "tasks"),
-        phases=phases,
-        settings=os.path.join(".claude", plugin + ".local.md"),
-        chosen_by="",
-        iterations=100,  # the default of the state file itself
-        closing="its box checked",
-        delegates=True,
-        waits_for_approval=False,
-        rests_empty=True,
-        tells_completion=False,
-        at_limit=at_limit,
-    )
 
 
 def resolve(root: str, pointer: str, *, specs_dir: str) -> Optional[str]:
@@ -177,7 +156,7 @@ def record(texts: Texts, tally: Tally) -> dict[str, str]:
     return {"state": written} if written != text else {}
 
 
-def _write_fixes(text: str, fixes: dict[str, list[str]]) -> str:
+def _write_fixes(text: str, fixes: Mapping[str, list[str]]) -> str:
     """The state with these fix tasks in its map, if it has one; whatever else that says stays."""
     for name, ids in fixes.items():
         found = jsontext.member(text, "fixTaskMap")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ralphloop import system as os
-from ralphloop.domain.layout import LOG
+from ralphloop.domain.layout import LOG, Traits
 from ralphloop.tasklists import frontmatter, spec_state
 
 TYPE_CHECKING = False
@@ -13,11 +13,22 @@ if TYPE_CHECKING:
     from ralphloop.tasklists.source import Source
 
 NAME = "speckit"
-TRAITS = spec_state.traits(
-    NAME,
+TRAITS = Traits(
+    plugin="ralph-speckit",
+    action="implement",
+    voice="Ralph-speckit",
     kind="feature",
-    state=".speckit-state.json",
+    files={"state": ".speckit-state.json", "tasks": "tasks.md"},
+    truth=("state", "tasks"),
     phases={"specify": "spec.md", "plan": "plan.md", "tasks": "tasks.md"},
+    settings=os.path.join(spec_state.SETTINGS, "ralph-speckit.local.md"),
+    chosen_by="",
+    iterations=spec_state.ITERATIONS,
+    closing="its box checked",
+    delegates=True,
+    waits_for_approval=False,
+    rests_empty=True,
+    tells_completion=False,
     at_limit=LOG,
 )
 parse = spec_state.parse

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ralphloop import system as os
-from ralphloop.domain.layout import RECOVER
+from ralphloop.domain.layout import RECOVER, Traits
 from ralphloop.domain.model import TaskList
 from ralphloop.tasklists import frontmatter, spec_state
 
@@ -14,16 +14,27 @@ if TYPE_CHECKING:
     from ralphloop.tasklists.source import Source, Texts
 
 NAME = "specum"
-TRAITS = spec_state.traits(
-    NAME,
+TRAITS = Traits(
+    plugin="ralph-specum",
+    action="implement",
+    voice="Ralph-specum",
     kind="spec",
-    state=".ralph-state.json",
+    files={"state": ".ralph-state.json", "tasks": "tasks.md"},
+    truth=("state", "tasks"),
     phases={
         "research": "research.md",
         "requirements": "requirements.md",
         "design": "design.md",
         "tasks": "tasks.md",
     },
+    settings=os.path.join(spec_state.SETTINGS, "ralph-specum.local.md"),
+    chosen_by="",
+    iterations=spec_state.ITERATIONS,
+    closing="its box checked",
+    delegates=True,
+    waits_for_approval=False,
+    rests_empty=True,
+    tells_completion=False,
     at_limit=RECOVER,
 )
 mark = spec_state.mark
@@ -41,7 +52,8 @@ def locate(
     read: Callable[[str], Optional[str]],
     names: Callable[[str], list[str]],
 ) -> list[Source]:
-    settings = frontmatter.parse(read(os.path.join(root, TRAITS.settings)) or "")
+    said = read(os.path.join(root, TRAITS.settings))
+    settings = frontmatter.parse(said) if said else {}
     for specs_dir, pointer in places(root, settings):
         text = read(pointer)
         if text is None or not text.strip():
@@ -53,7 +65,9 @@ def locate(
 
 def places(root: str, settings: dict[str, list[str]]) -> list[tuple[str, str]]:
     """Each folder of specs inside the root, with the pointer that may lead into it."""
-    found = [spec_state.inside(root, path) for path in settings.get("specs_dirs") or ["specs"]]
+    named = settings.get("specs_dirs")
+    usual = os.path.join(os.path.normpath(root), "specs")
+    found = [spec_state.inside(root, path) for path in named] if named else [usual]
     return [(path, os.path.join(path, ".current-spec")) for path in found if path]
 
 

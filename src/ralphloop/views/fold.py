@@ -8,8 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TextIO
 from unicodedata import category, east_asian_width
 
-from ralphloop.domain.plain import plain
-from ralphloop.domain.prompt import line
+from ralphloop.domain.prompt import line, plain
 
 COLUMNS = 80  # of the narrowest terminal that lines are made for
 ROWS = 40  # of a screen where there is none

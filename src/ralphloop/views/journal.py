@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ralphloop.agents.stamp import moment
+from ralphloop.agents.transcript import moment
 from ralphloop.domain import jsontext
 from ralphloop.domain.model import PAUSED
-from ralphloop.domain.plain import plain
 from ralphloop.domain.prompt import line as one_line
+from ralphloop.domain.prompt import plain
 from ralphloop.engine import under_way
-from ralphloop.engine.account import LAST
+from ralphloop.engine.spending import LAST
 from ralphloop.store.loop import LoopFiles, iso
 from ralphloop.views.figure import dollars, local, span, tokens
 

@@ -9,16 +9,16 @@ from typing import Any, NamedTuple
 from ralphloop.domain import jsontext
 from ralphloop.domain.continuing import PROMISE
 from ralphloop.domain.ledger import Ledger
-from ralphloop.domain.model import PROVEN
+from ralphloop.domain.model import COMPLETE, PROVEN
 from ralphloop.domain.prompt import count
 from ralphloop.engine import under_way
 from ralphloop.engine.spending import look
 from ralphloop.proof import check_record
+from ralphloop.proof.still import still_proven
 from ralphloop.store import files
 from ralphloop.store.loop import LoopFiles
-from ralphloop.views import journal
-from ralphloop.views.cost import Share, Spending, spending_of, used
-from ralphloop.views.figure import Used
+from ralphloop.views import journal, proof_told
+from ralphloop.views.figure import Share, Spending, Used, spending_of, used
 from ralphloop.views.journal import Entry, Stretch
 from ralphloop.views.snapshot import LoopView, TaskView, view_of, worked_until
 
@@ -152,6 +152,7 @@ class TaskReport(NamedTuple):
     time_s: float
     spent: Share | None  # None if nobody knows
     commit: str  # empty for a task without one
+    turned: tuple[str, ...]  # the changed files that its checks read
 
 
 class Report(NamedTuple):
@@ -172,11 +173,13 @@ class Report(NamedTuple):
     stretches: tuple[Stretch, ...]
     entries: tuple[Entry, ...]
     faults: tuple[str, ...]
+    since: str = ""  # whether what was proven is still what is there
 
     @property
     def outcome(self) -> str:
         """What it came to, or the state of a loop that has not come to anything yet."""
-        return self.view.outcome or self.view.state
+        doubts = proof_told.counted(self.view)
+        return (self.view.outcome or self.view.state) + (f", with {doubts}" if doubts else "")
 
     @property
     def added(self) -> list[str]:
@@ -231,6 +234,7 @@ def report_of(loop: LoopFiles, *, now: float, env: Mapping[str, str]) -> Report:
             *_unproven(ledger, proofs),
             *_uncounted(under_way.sessions(said.entries), account.paths),
         ),
+        since=still_proven(loop, env) if view.outcome == COMPLETE else "",
     )
 
 
@@ -276,6 +280,7 @@ def _tasks(
             times.get(task.id, 0.0),
             spending.by_task.get(task.id, Share()) if spending.known else None,
             ledger.tasks.get(task.id, {}).get("commit", ""),
+            view.proof.turned.get(task.id, ()),
         )
 
 

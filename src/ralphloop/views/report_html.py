@@ -5,21 +5,20 @@ from __future__ import annotations
 import math
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from string import Template
 from typing import NamedTuple
 
-from ralphloop.agents.stamp import moment
+from ralphloop.agents.transcript import moment
 from ralphloop.domain import prompt
-from ralphloop.domain.plain import plain
-from ralphloop.domain.table import WAIT, outcome
+from ralphloop.domain.prompt import plain
 from ralphloop.engine.under_way import text
 from ralphloop.version import VERSION
 from ralphloop.views import figure
 from ralphloop.views.figure import local
 from ralphloop.views.report import Report
-from ralphloop.views.report_section import Code, Section, facts, sections
+from ralphloop.views.report_section import DOUBT, Code, Section, facts, sections
 
 TEMPLATE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "templates", "report.html")
 MOODS = {
@@ -30,7 +29,9 @@ MOODS = {
     "missing": "bad",
     "claimed": "wait",
 }
+_DOUBTFUL = {DOUBT: ' class="wait"'}
 FOLDED = ("evidence", "timeline")
+COLOURLESS = ("tried",)  # red is what a check should be there, without the work
 # of the timeline
 WIDTH, LEFT, RIGHT = 1000.0, 150.0, 980.0
 ROW, TOP, AXIS = 22.0, 8.0, 40.0
@@ -67,9 +68,10 @@ def html(report: Report) -> str:
         title=escaped(f"{report.view.name}: {report.outcome}"),
         name=escaped(report.view.name),
         outcome=escaped(report.outcome),
-        mood=_mood(report),
+        mood=report.view.mood,
         facts="\n".join(
-            f"<dt>{escaped(name)}</dt><dd>{escaped(value)}</dd>" for name, value in facts(report)
+            f"<dt>{escaped(name)}</dt><dd{_DOUBTFUL.get(name, '')}>{escaped(value)}</dd>"
+            for name, value in facts(report)
         ),
         picture=svg(report),
         sections="\n".join(line for section in sections(report) for line in _section(section)),
@@ -78,12 +80,8 @@ def html(report: Report) -> str:
     )
 
 
-def _mood(report: Report) -> str:
-    return WAIT if report.view.live else outcome(report.view.outcome).mood
-
-
 def _section(section: Section) -> Iterator[str]:
-    folded = section.key in FOLDED
+    folded, moods = section.key in FOLDED, {} if section.key in COLOURLESS else MOODS
     yield f'<section class="{section.key}">'
     yield (
         f"<details><summary>{escaped(section.title)}</summary>"
@@ -94,17 +92,17 @@ def _section(section: Section) -> Iterator[str]:
         yield '<div class="wide"><table>'
         yield "<tr>" + "".join(f"<th>{escaped(name)}</th>" for name in section.columns) + "</tr>"
         for row in section.rows:
-            yield "<tr>" + "".join(f"<td>{_cell(value)}</td>" for value in row) + "</tr>"
+            yield "<tr>" + "".join(f"<td>{_cell(value, moods)}</td>" for value in row) + "</tr>"
         yield "</table></div>"
     if section.notes:
         yield "<ul>" + "".join(f"<li>{escaped(note)}</li>" for note in section.notes) + "</ul>"
     yield "</details></section>" if folded else "</section>"
 
 
-def _cell(value: str) -> str:
+def _cell(value: str, moods: Mapping[str, str]) -> str:
     if isinstance(value, Code):
         return f"<code>{escaped(value)}</code>" if value else ""
-    return f'<span class="{MOODS[value]}">{value}</span>' if value in MOODS else escaped(value)
+    return f'<span class="{moods[value]}">{value}</span>' if value in moods else escaped(value)
 
 
 class Mark(NamedTuple):

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from ralphloop.store.loop import iso
-from ralphloop.views.cost import Spending
+from ralphloop.views.figure import Spending
 from ralphloop.views.report import Report, TaskReport
+from ralphloop.views.snapshot import proof_json
 
 
 def to_json(report: Report) -> dict[str, Any]:
@@ -39,6 +40,8 @@ def to_json(report: Report) -> dict[str, Any]:
         "spending": _spending(report.spending),
         "list_evidence": [check.to_json() for check in report.list_checks],
         "final_run": report.final_run and report.final_run.to_json(),
+        **proof_json(view.proof),
+        "since": report.since,
         "faults": report.faults,
         "timeline": report.entries,
     }
@@ -63,6 +66,7 @@ def _task(task: TaskReport) -> dict[str, Any]:
         "why": task.why,
         "refused": [claim._asdict() for claim in task.refused],
         "evidence": [check.to_json() for check in task.checks],
+        "turned": list(task.turned),
         "commit": task.commit or None,
         "time_s": round(task.time_s, 3),
         "tokens": spent.get("tokens"),

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from ralphloop.agents.stamp import moment
-from ralphloop.domain.model import COMPLETE, PROVEN, THE_LIST
+from ralphloop.agents.transcript import moment
+from ralphloop.domain.model import COMPLETE, PROVEN, THE_LIST, VOUCHED
 from ralphloop.domain.prompt import done
 from ralphloop.domain.table import LIMITS
-from ralphloop.views import figure, journal
-from ralphloop.views.cost import Share, spent_told
-from ralphloop.views.figure import Used, local
-from ralphloop.views.report import COMPLETION, Check, Refused, Report, TaskReport
+from ralphloop.proof.proof_record import GREEN, RED, UNTRIED
+from ralphloop.views import figure, journal, proof_told
+from ralphloop.views.figure import Share, Used, local, spent_told
+from ralphloop.views.report import COMPLETION, Check, FinalRun, Refused, Report, TaskReport
 
 UNKNOWN = "unknown"
+DOUBT = "doubt"  # the name of a fact that is one
+DOUBTS_SHOWN = 10  # at the top
+_TRIED = {GREEN: "green", RED: "red", UNTRIED: "not tried"}
 
 
 class Code(str):
@@ -39,6 +42,8 @@ def sections(report: Report) -> Iterator[Section]:
         _tasks(report),
         _refused(report),
         _final_run(report),
+        _findings(report),
+        _tried(report),
         _evidence(report),
         _integrity(report),
         _spending(report),
@@ -53,7 +58,9 @@ def facts(report: Report) -> list[tuple[str, str]]:
     asked = done(view.done, view.total)
     known = [
         ("outcome", report.outcome),
+        *_doubts(report),
         ("why", view.detail),
+        ("since then", report.since),
         ("no commit", view.commit_fault),
         ("state", view.state),
         (
@@ -74,6 +81,14 @@ def facts(report: Report) -> list[tuple[str, str]]:
         ("loop", Code(view.id)),
     ]
     return [(name, value) for name, value in known if value]
+
+
+def _doubts(report: Report) -> Iterator[tuple[str, str]]:
+    doubts = report.view.proof.doubts
+    for one in doubts[:DOUBTS_SHOWN]:
+        yield DOUBT, proof_told.sentence(one)
+    if len(doubts) > DOUBTS_SHOWN:
+        yield DOUBT, f"and {len(doubts) - DOUBTS_SHOWN:,} more, below"
 
 
 def _time(seconds: float | None) -> str:
@@ -97,10 +112,16 @@ def _limits(report: Report) -> Section:
 
 def _tasks(report: Report) -> Section:
     columns = ("task", "state", "title", "attempts", "refused", "time", "tokens", "dollars", "evidence")
-    if not any(task.commit for task in report.tasks):
-        return Section("tasks", "Tasks", columns, tuple(_task(task) for task in report.tasks))
-    rows = tuple((*_task(task), Code(task.commit[:10]) or "–") for task in report.tasks)
-    return Section("tasks", "Tasks", (*columns, "commit"), rows)
+    more: dict[str, Sequence[str]] = {
+        "turned by": [proof_told.names(task.turned) for task in report.tasks],
+        "commit": [Code(task.commit[:10]) for task in report.tasks],
+    }
+    told = {name: values for name, values in more.items() if any(values)}
+    rows = (
+        (*_task(task), *(values[place] or "–" for values in told.values()))
+        for place, task in enumerate(report.tasks)
+    )
+    return Section("tasks", "Tasks", (*columns, *told), tuple(rows))
 
 
 def _task(task: TaskReport) -> tuple[str, ...]:
@@ -143,21 +164,55 @@ def _refused(report: Report) -> Section:
 
 def _final_run(report: Report) -> Section:
     """What it came to, and which tasks no check stands behind."""
-    run = report.final_run
-    if run is None and report.view.outcome != COMPLETE:
+    run, is_complete = report.final_run, report.view.outcome == COMPLETE
+    if run is None and not is_complete:
         return Section("final", "Final run")
-    checked = {task for check in run.checks for task in check.tasks} if run is not None else set()
-    left = [task for task in report.tasks if task.state != PROVEN and task.id not in checked]
-    notes = [f"not checked: {', '.join(f'{task.id} ({task.state})' for task in left)}"] if left else []
+    # What a red one turned back was claimed anew, or vouched for: then it was not the last word.
+    before = run if is_complete and run is not None and not run.green else None
+    run = None if before is not None else run
+    left = _unchecked(report, run)
     what = "that ran " if left else ""
     if run is not None:
-        told = f"everything {what}was green" if run.green else "not everything was green"
-        told = f"{_stamp(run.at)}: {told} ({', '.join(check.id for check in run.checks)})"
+        told = _ran(run, what)
     elif any(task.state == PROVEN for task in report.tasks):
         told = f"every check {what}had just been green, as the claims of the same stop"
     else:
-        told = "no check was run"
+        told = "no check was run" if before is None else "no check was run at the end"
+    notes = [f"not checked: {', '.join(f'{task.id} ({task.state})' for task in left)}"] if left else []
+    notes += [f"before that, {_ran(before)}"] if before is not None else []
     return Section("final", "Final run", notes=(told, *notes))
+
+
+def _unchecked(report: Report, run: FinalRun | None) -> list[TaskReport]:
+    """What is closed without a check that ran then; one that somebody vouched for is never checked."""
+    checked = {task for check in run.checks for task in check.tasks} if run is not None else set()
+    closed = [task for task in report.tasks if task.state != PROVEN]
+    return [task for task in closed if task.state == VOUCHED or task.id not in checked]
+
+
+def _ran(run: FinalRun, what: str = "") -> str:
+    told = f"everything {what}was green" if run.green else "not everything was green"
+    return f"{_stamp(run.at)}: {told} ({', '.join(check.id for check in run.checks)})"
+
+
+def _findings(report: Report) -> Section:
+    """All of them, with the files that they name; the doubts come first."""
+    proof = report.view.proof
+    rows = tuple(
+        (one.kind, one.task or "all", proof_told.sentence(one), proof_told.names(one.files) or "–")
+        for one in (*proof.doubts, *proof.notes)
+    )
+    return Section("findings", "Doubts and notes", ("kind", "task", "what", "files"), rows)
+
+
+def _tried(report: Report) -> Section:
+    """What each command came to: when the loop began, and at its end apart from the project."""
+    columns = ("command", "at the start", "the work alone", "without the work")
+    rows = tuple(
+        (Code(command), *(_TRIED.get(word, UNKNOWN) for word in (row.first, row.alone, row.without)))
+        for command, row in report.view.proof.tried.items()
+    )
+    return Section("tried", "Whose green it is", columns, rows)
 
 
 def _evidence(report: Report) -> Section:

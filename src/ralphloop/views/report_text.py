@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from ralphloop.domain.plain import plain
+from ralphloop.domain.prompt import plain
 from ralphloop.views.fold import COLUMNS, fold, width_of
 from ralphloop.views.report import Report
 from ralphloop.views.report_section import Code, Section, facts, sections

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from ralphloop.agents.registry import client
-from ralphloop.agents.usage import Context
+from ralphloop.agents.transcript import Context
 from ralphloop.domain import outage
-from ralphloop.domain.ledger import COMMIT_FAULT, Ledger, commit_fault, missing_commits, not_committed
+from ralphloop.domain.ledger import COMMIT_FAULT, Ledger, commit_fault, missing_commits, not_committed, survey
 from ralphloop.domain.model import (
     ASKED,
     CLAIMED,
@@ -24,20 +24,19 @@ from ralphloop.domain.model import (
     LoopState,
     TaskList,
 )
-from ralphloop.domain.survey import survey
-from ralphloop.domain.table import outcome
+from ralphloop.domain.table import WAIT, outcome
 from ralphloop.domain.worklist import Worklist
 from ralphloop.engine import spending as counter
 from ralphloop.engine.api_error import masked
 from ralphloop.engine.entries import entry_of, new_bytes
-from ralphloop.proof import approval
-from ralphloop.store import approvals, pins, shelf, supervisor, tasks, waker
+from ralphloop.proof import approval, proof_record
+from ralphloop.proof.proof_record import ProofRecord, Proven
+from ralphloop.store import approvals, pins, shelf, supervisor, tasks
 from ralphloop.store.loop import LoopFiles, iso
 from ralphloop.store.supervisor import Holder
 from ralphloop.tasklists.registry import own_file
-from ralphloop.views import cost, journal
-from ralphloop.views.cost import Spending
-from ralphloop.views.figure import Used
+from ralphloop.views import figure, journal
+from ralphloop.views.figure import Spending, Used
 
 ORPHAN_S = 24 * 3600.0
 # of a notice that the client tries again: where it is looked for, and how long it counts
@@ -101,6 +100,7 @@ class LoopView(NamedTuple):
     retrying: str = ""  # why the client sends a request again, and has not come further since
     ended_at: float | None = None
     working_s: float | None = None  # how long it worked in all, where somebody counted
+    proof: ProofRecord = ProofRecord()  # empty where nothing was tried
 
     @property
     def live(self) -> bool:
@@ -110,6 +110,15 @@ class LoopView(NamedTuple):
     def undriven(self) -> bool:
         """Whether it is under way, and its supervisor is gone."""
         return self.live and self.supervised and self.driver is None
+
+    @property
+    def doubted(self) -> bool:
+        """Whether it is complete, and something about its proof is doubtful."""
+        return self.outcome == COMPLETE and bool(self.proof.doubts)
+
+    @property
+    def mood(self) -> str:
+        return WAIT if self.live or self.doubted else outcome(self.outcome).mood
 
     @property
     def unverified(self) -> int:
@@ -143,7 +152,21 @@ class LoopView(NamedTuple):
         data["limits"] = {limit.name: {"used": limit.used, "most": limit.most} for limit in self.limits}
         data["context"] = self.context and self.context._asdict()
         data["spent"] = self.spent and self.spent.to_json()
-        return data
+        del data["proof"]
+        return {**data, **proof_json(self.proof)}
+
+
+TRIED = ("first", "alone", "without", "why")  # of what a command came to, what a program is told
+
+
+def proof_json(proof: ProofRecord) -> dict[str, Any]:
+    """The same keys wherever a loop is told of as JSON."""
+    return {
+        "doubts": [one.to_json() for one in proof.doubts],
+        "notes": [one.to_json() for one in proof.notes],
+        "tried": {command: dict(zip(TRIED, row, strict=False)) for command, row in proof.tried.items()},
+        "proven": proof.proven._asdict() if proof.proven != Proven() else None,
+    }
 
 
 def view_of(loop: LoopFiles, *, now: float) -> LoopView:
@@ -174,12 +197,13 @@ def view_of(loop: LoopFiles, *, now: float) -> LoopView:
         tasks=_task_views(listed, ledger, state, waiting),
         unapproved=tuple(waiting),
         void=approvals.why_void(loop.shelf) if waiting else "",
-        waker=waker.pid_of(loop, state) or None,
+        waker=supervisor.waker_of(loop, state) or None,
         ended_at=ended_at(loop) if state.state == ENDED else None,
+        proof=proof_record.load(loop),
     )
     driven = _with_driver(view, loop, state, supervisor.holder(loop))
     until = worked_until(state, left_at=driven.left_at, now=now)
-    used = cost.used(record.limits, state, None, until=until)
+    used = figure.used(record.limits, state, None, until=until)
     return _with_commits(driven._replace(limits=used), loop, listed, ledger)
 
 
@@ -228,7 +252,7 @@ def worked_until(state: LoopState, *, left_at: float | None, now: float) -> floa
 
 
 def with_context(view: LoopView, loop: LoopFiles) -> LoopView:
-    return view._replace(context=cost.context(loop.state()))
+    return view._replace(context=figure.context(loop.state()))
 
 
 def with_retry(view: LoopView, loop: LoopFiles, env: Mapping[str, str]) -> LoopView:
@@ -246,10 +270,10 @@ def with_spending(view: LoopView, loop: LoopFiles, *, env: Mapping[str, str], no
     state = loop.state()
     until = worked_until(state, left_at=view.left_at, now=now)
     account = counter.look(loop, state, env=env)
-    spent = cost.spending_of(account)
+    spent = figure.spending_of(account)
     return view._replace(
         spent=spent,
-        limits=cost.used(loop.record.limits, state, spent, until=until),
+        limits=figure.used(loop.record.limits, state, spent, until=until),
         working_s=journal.work_in(account.parts, end=until),
     )
 

@@ -29,13 +29,11 @@ from ralphloop.domain.model import (
     SET_ASIDE,
     SKIPPED,
 )
-from ralphloop.domain.plain import plain
-from ralphloop.domain.prompt import answering, done, turns
+from ralphloop.domain.prompt import answering, done, plain, turns
 from ralphloop.domain.table import BUDGETS, LIMITS, LOOP, outcome
 from ralphloop.tasklists.registry import traits
-from ralphloop.views import figure
-from ralphloop.views.cost import context_told, spent_told
-from ralphloop.views.figure import local
+from ralphloop.views import figure, proof_told
+from ralphloop.views.figure import context_told, local, spent_told
 from ralphloop.views.fold import COLUMNS, ROWS, cut, padded, width_of
 from ralphloop.views.snapshot import LoopView, TaskView
 
@@ -61,6 +59,7 @@ def block(view: LoopView, *, now: float, width: int = COLUMNS) -> list[str]:
     most = 3 * width  # what is longer is in the journal
     where = os.path.relpath(os.path.dirname(view.path), view.root)
     lines = [plain(_headline(view)), plain(f"  {view.layout} · {where} · {_owner(view)} · {_age(view, now)}")]
+    lines += ["  " + text for text in proof_told.lines(view, most)]
     if view.fault and view.outcome not in FINAL:
         lines.append("  the tasks cannot be read: " + _short(view.fault, most))
     if view.detail and view.detail != view.fault and not (view.fault and view.outcome == CORRUPT):
@@ -95,7 +94,7 @@ def state_told(view: LoopView) -> str:
     if view.undriven:
         return "nobody drives it"
     if view.state == ENDED:
-        return view.outcome or ENDED
+        return ", ".join(filter(None, (view.outcome or ENDED, proof_told.counted(view))))
     return f"{PAUSED} ({view.outcome})" if view.state == PAUSED and view.outcome else view.state
 
 

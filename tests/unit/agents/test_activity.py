@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from ralphloop.agents.activity import Activity
 from ralphloop.agents.claude.activity import DIFF_MAX, LINE_MAX, LINES_MAX, activities, is_telling
+from ralphloop.agents.transcript import Activity
 from unit.domain.cases import each
 
 STAMP = "2027-01-15T08:00:00.000Z"

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from ralphloop.agents.claude import models
-from ralphloop.agents.usage import Charge
+from ralphloop.agents.claude import usage
+from ralphloop.agents.transcript import Charge
 from unit.domain.cases import each
 
-TABLE = json.loads(Path(models.__file__).with_suffix(".json").read_text())
+TABLE = json.loads(Path(usage.__file__).with_name("models.json").read_text())
 PRICES = ("input_usd", "output_usd", "cache_write_usd", "cache_write_1h_usd", "cache_read_usd")
 
 
@@ -40,7 +40,7 @@ PRICES = ("input_usd", "output_usd", "cache_write_usd", "cache_write_1h_usd", "c
     ],
 )
 def test_an_id_is_found_whatever_it_is_written_with(model, name):
-    found = models.find(model)
+    found = usage.known_model(model)
     assert found is not None
     assert found.name == name
 
@@ -54,8 +54,8 @@ def test_an_id_is_found_whatever_it_is_written_with(model, name):
     ],
 )  # fmt: skip
 def test_a_model_that_is_not_in_the_table_is_unknown(model):
-    assert models.find(model) is None
-    assert models.cost_usd(Charge("", model, 1, 1, 1, 1, 1)) is None
+    assert usage.known_model(model) is None
+    assert usage.cost_usd(Charge("", model, 1, 1, 1, 1, 1)) is None
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_a_model_that_is_not_in_the_table_is_unknown(model):
     ],
 )
 def test_the_window_is_the_one_that_was_asked_for(model, window):
-    found = models.find(model)
+    found = usage.known_model(model)
     assert found is not None
     assert found.window == window
 
@@ -96,11 +96,11 @@ MILLION = 1_000_000
     ],
 )
 def test_a_message_costs_what_the_list_says(charge, usd):
-    assert models.cost_usd(charge) == pytest.approx(usd)
+    assert usage.cost_usd(charge) == pytest.approx(usd)
 
 
 def test_the_table_says_when_and_where_from():
-    assert models.as_of() == TABLE["as_of"]
+    assert usage.as_of() == TABLE["as_of"]
     year, month, day = TABLE["as_of"].split("-")
     assert (len(year), len(month), len(day)) == (4, 2, 2)
     assert TABLE["sources"]
@@ -108,13 +108,13 @@ def test_the_table_says_when_and_where_from():
 
 @each("row", TABLE["models"], ids=lambda row: row["match"])
 def test_each_row_is_found_by_its_own_name_and_is_plausible(row):
-    found = models.find(row["match"])
+    found = usage.known_model(row["match"])
     assert found is not None
     assert found.name == row["match"]
     assert [getattr(found, price) for price in PRICES] == [row[price] for price in PRICES]
     assert row["cache_read_usd"] < row["input_usd"] < row["cache_write_usd"] < row["cache_write_1h_usd"]
     assert row["output_usd"] == pytest.approx(5 * row["input_usd"])
-    assert row["window"] in (200_000, models.WIDE)
+    assert row["window"] in (200_000, usage.WIDE)
 
 
 def test_no_model_is_in_the_table_twice():

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ralphloop.agents.presence import agent_in, agent_tools, scrubbed
+from ralphloop.agents.presence import scrubbed
+from ralphloop.agents.registry import agent_in, agent_tools
 from unit.domain.cases import each
 
 # What Claude Code 2.1.325 adds for its agent's commands, its hooks, and those of plugins.

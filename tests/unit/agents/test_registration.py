@@ -10,7 +10,7 @@ import pytest
 
 from ralphloop.agents.claude import program as claude
 from ralphloop.agents.claude import registration
-from ralphloop.agents.claude.variables import config_folder
+from ralphloop.agents.claude.usage import config_folder
 from ralphloop.agents.registration import Registration, Settings
 from ralphloop.tasklists.registry import LAYOUTS
 from unit.domain.cases import each

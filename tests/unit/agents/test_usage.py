@@ -12,7 +12,7 @@ import pytest
 
 from ralphloop.agents.claude import usage
 from ralphloop.agents.claude.usage import Meter, context_of
-from ralphloop.agents.usage import Charge, Context
+from ralphloop.agents.transcript import Charge, Context
 from unit.domain.cases import each
 
 EARLY, SINCE, LATE = "2026-11-15T10:00:00.000Z", "2026-11-15T11:00:00.000Z", "2026-11-15T12:00:00.000Z"
@@ -351,8 +351,8 @@ def test_counting_imports_nothing_heavy():
     code = f"""
 import sys
 sys.path.insert(0, {source!r})
-from ralphloop.agents.claude import models, usage
-models.find("claude-opus-5")
+from ralphloop.agents.claude import usage
+usage.known_model("claude-opus-5")
 print(*sorted({{"typing", "json", "re", "dataclasses", "datetime", "os"}} & set(sys.modules)))
 """
     bare = [sys.executable, "-I", "-S", "-c", code]

@@ -10,7 +10,7 @@ import pytest
 
 from ralphloop.cli.doctor import remains
 from ralphloop.store import files
-from ralphloop.store.lock import Lock
+from ralphloop.store.files import Lock
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells who holds a lock")
 

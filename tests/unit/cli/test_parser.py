@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from ralphloop.cli import main
+from ralphloop.cli import main, run
 from ralphloop.cli.output import Parser
 from ralphloop.errors import BusyError
 from unit.domain.cases import each
@@ -69,6 +69,17 @@ def test_no_help_is_wider_than_80_columns(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setenv("COLUMNS", "80")
     wide = {line for found in every_parser() for line in found.format_help().splitlines() if len(line) > 80}
     assert wide == set()
+
+
+@pytest.mark.parametrize("name", ["start", "run"])
+def test_doubts_are_refused_where_that_is_asked_for(name: str) -> None:
+    assert parser(name).parse_args([name, "shop"]).strict is False
+    assert parser(name).parse_args([name, "shop", "--strict"]).strict is True
+
+
+def test_a_run_begins_as_strict_as_it_was_asked_for() -> None:
+    asked = [parser("run").parse_args(["run", *words]) for words in ([], ["--strict"])]
+    assert [run._wish(args).strict for args in asked] == [False, True]
 
 
 def test_who_waits_for_too_long_is_told_to_try_again(capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from ralphloop.domain.ledger import Ledger, name_tasks
+from ralphloop.domain.ledger import Ledger, name_tasks, survey
 from ralphloop.domain.model import RUNNING, Limits, LoopState, StopEvent, Task, TaskList, Turn
 from ralphloop.domain.prompt import Words
 from ralphloop.domain.situation import Situation
-from ralphloop.domain.survey import survey
 from ralphloop.domain.worklist import Worklist
 from ralphloop.tasklists.registry import traits
 from unit.layouts import FEATURES

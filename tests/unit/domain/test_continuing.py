@@ -7,8 +7,7 @@ import pytest
 from ralphloop.domain.check_results import Refusal, Results
 from ralphloop.domain.decide import decide
 from ralphloop.domain.limits import Spent
-from ralphloop.domain.model import NEEDS_APPROVAL, Limits, Task, Turn
-from ralphloop.domain.supervision import Supervision
+from ralphloop.domain.model import NEEDS_APPROVAL, Limits, Supervision, Task, Turn
 from unit.domain.build import a_ledger, a_loop, a_stop, look, situation
 from unit.layouts import SPECUM
 

@@ -23,11 +23,11 @@ from ralphloop.domain.model import (
     STALLED,
     WAITING,
     Limits,
+    Supervision,
     Task,
     Turn,
 )
 from ralphloop.domain.situation import Decision, Need
-from ralphloop.domain.supervision import Supervision
 from unit.domain.build import a_ledger, a_loop, a_stop, look, situation
 from unit.domain.cases import each
 from unit.layouts import SPECUM

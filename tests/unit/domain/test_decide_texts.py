@@ -22,11 +22,11 @@ from ralphloop.domain.model import (
     RUNNING,
     STALLED,
     Limits,
+    Supervision,
     Task,
     Turn,
 )
 from ralphloop.domain.situation import Decision
-from ralphloop.domain.supervision import Supervision
 from unit.domain.build import a_ledger, a_loop, a_stop, look, situation
 from unit.domain.cases import each
 from unit.layouts import SPECKIT, SPECUM

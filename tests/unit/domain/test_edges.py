@@ -9,9 +9,8 @@ from ralphloop.domain.additions import AdditionLimits, excess
 from ralphloop.domain.check_results import Refusal, Results
 from ralphloop.domain.continuing import promised, share_done
 from ralphloop.domain.limits import Spent
-from ralphloop.domain.model import BUDGET, LIMIT, STALLED, Limits, Task, Turn
+from ralphloop.domain.model import BUDGET, LIMIT, STALLED, Limits, Supervision, Task, Turn
 from ralphloop.domain.prompt import refused as told
-from ralphloop.domain.supervision import Supervision
 from unit.domain.build import a_list, a_loop, look, words_of
 from unit.domain.cases import each
 

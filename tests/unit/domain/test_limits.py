@@ -52,6 +52,11 @@ def test_time_counts_while_running_and_never_backwards(state, seen_at, now, elap
     assert (loop.elapsed_s, loop.seen_at) == (elapsed, now)
 
 
+@each(("said", "cap"), [("", 8), ("0", 0), ("-3", 0), ("12", 12), (" 5 ", 5), ("many", 8), ("1.5", 8)])
+def test_the_cap_of_the_client_is_what_its_variable_says_or_its_own(said, cap):
+    assert limits.client_cap(said) == cap
+
+
 def test_a_pause_is_not_counted_when_the_loop_runs_again():
     loop = a_loop(state=PAUSED, seen_at=100.0)
     limits.tick(loop, 5000.0)

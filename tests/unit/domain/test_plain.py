@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ralphloop.domain.model import Task
-from ralphloop.domain.plain import TURNS, plain
+from ralphloop.domain.prompt import TURNS, plain
 from ralphloop.hook import statusline
 from ralphloop.proof import commit
 from unit.domain.cases import each

@@ -7,9 +7,8 @@ import pytest
 from ralphloop.domain.check_results import Refusal, Results
 from ralphloop.domain.continuing import share_done
 from ralphloop.domain.decide import decide
-from ralphloop.domain.model import RUNNING, Task, Turn
+from ralphloop.domain.model import RUNNING, Supervision, Task, Turn
 from ralphloop.domain.situation import Decision
-from ralphloop.domain.supervision import Supervision
 from unit.domain.build import a_ledger, a_loop, look, situation, words_of
 from unit.domain.cases import each
 

@@ -17,7 +17,7 @@ def test_everything_that_a_prompt_says_of_a_task_is_in_its_item():
         needs_human="a key",
     )  # fmt: skip
     (item,) = look("F1!", task, ledger=a_ledger(F2={"answer": "here"})).next
-    assert item.to_json() == {
+    assert vars(item) == {
         "id": "F2", "title": "Build", "place": 1, "body": "b", "steps": ["one", "two"], "marks": ["VERIFY"],
         "model": "opus", "verify": ["make"], "question": "a key", "answer": "here",
     }  # fmt: skip

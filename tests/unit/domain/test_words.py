@@ -6,10 +6,9 @@ import pytest
 
 from ralphloop.domain.check_results import Refusal, Results
 from ralphloop.domain.limits import Spent
-from ralphloop.domain.model import LoopState, StopEvent, Task, TaskList, Turn
+from ralphloop.domain.model import LoopState, StopEvent, Supervision, Task, TaskList, Turn
 from ralphloop.domain.prompt import Words
 from ralphloop.domain.situation import Decision, Need
-from ralphloop.domain.supervision import Supervision
 from ralphloop.tasklists.features import TRAITS
 from unit.domain.build import a_loop, a_stop, situation
 from unit.domain.cases import each
@@ -45,13 +44,15 @@ PLAIN = [
     }),
     (Results, {
         "proven": [], "refused": [], "unfinished": [], "waiting": [], "commands": [], "digest": "",
-        "trouble": "", "void": "", "blocked": False, "final": False, "red": [],
+        "trouble": "", "void": "", "blocked": False, "final": False, "red": [], "unprobed": False,
+        "doubts": [], "insisted": [],
     }),
     (Spent, {"tokens": 0, "cost_usd": 0.0, "task_tokens": {}, "task_cost_usd": {}, "unpriced": []}),
     (Supervision, {"batch": 0, "branch": "", "context": 0.0, "model": "", "usual_model": ""}),
     (lambda: Task("F1", "t"), {
         "id": "F1", "title": "t", "done": False, "body": "", "steps": (), "marks": (), "verify": (),
         "depends_on": (), "needs_human": "", "model": "", "timeout_s": None, "guarded": False,
+        "apart": True,
     }),
     (lambda: TaskList([]), {
         "tasks": [], "sequential": False, "phase": "execution", "quick": False, "awaiting_approval": False,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ralphloop.domain.ledger import Ledger, name_tasks, settle
+from ralphloop.domain.ledger import Ledger, name_tasks, settle, survey
 from ralphloop.domain.model import (
     ASKED,
     GIVEN,
@@ -16,8 +16,7 @@ from ralphloop.domain.model import (
     VOUCHED,
     Task,
 )
-from ralphloop.domain.survey import survey
-from ralphloop.domain.worklist import Worklist
+from ralphloop.domain.worklist import Item, Worklist
 from unit.domain.build import a_ledger, a_list, look
 from unit.domain.cases import each
 
@@ -272,6 +271,18 @@ def test_a_worklist_stays_small_and_survives_json():
     again = Worklist.from_json(work.to_json())
     assert again.to_json() == work.to_json()
     assert [item.body for item in again.next] == ["b"] * 5
+
+
+@pytest.mark.parametrize("kept", [Item, Worklist])
+def test_every_field_that_is_read_again_is_named(kept):
+    assert sorted(kept.NAMES) == sorted(kept.__annotations__)
+
+
+def test_a_worklist_that_lacks_a_field_is_none():
+    kept = look("a").to_json()
+    del kept["epic"]
+    with pytest.raises(KeyError):
+        Worklist.from_json(kept)
 
 
 @pytest.mark.parametrize(

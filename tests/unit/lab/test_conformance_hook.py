@@ -73,5 +73,5 @@ def test_without_the_cases_the_command_says_how_to_get_them(
     assert suite.folder() is not None
     monkeypatch.setattr(suite, "PACKAGE", tmp_path / "cache" / "plugin" / "lib")
     assert suite.folder() is None
-    assert conformance.run(argparse.Namespace(cases=None, only=None)) == 2
+    assert conformance.run(argparse.Namespace(catalogue=None, cases=None, only=None)) == 2
     assert "--cases DIR" in capsys.readouterr().err

@@ -428,3 +428,62 @@ def test_without_a_path_or_a_shell_nothing_is_known(tmp_path: Path, monkeypatch:
     assert missing_programs(str(tmp_path / "gone"), ["nosuch"], ENV) == {}
     monkeypatch.setattr(doubt, "SHELL", str(tmp_path / "no-shell"))
     assert missing_programs(str(tmp_path), ["nosuch"], ENV) == {}
+
+
+@each(
+    ("command", "told"),
+    [
+        ("pytest || true", "the check of F1, `pytest || true`, is weak: `|| true` makes it green"),
+        (
+            "pytest | tee log",
+            (
+                "the check of F1, `pytest | tee log`, is weak: "
+                "only the last command of its pipe decides, and that is `tee`"
+            ),
+        ),
+        ("pytest && echo ok", ""),
+        ("true", ""),  # a check is still to be written
+    ],
+)
+def test_a_weak_check_is_told(command: str, told: str) -> None:
+    assert of({"verify": command}) == ([told] if told else [])
+
+
+UNHELD = 'not protected: `"protect": "criteria"` in the list does it'
+
+
+@each(
+    ("files", "shared", "told"),
+    [
+        (["src/a.py"], {}, ""),
+        (["Makefile", "src/a.py"], {}, f"Makefile judges the work and is {UNHELD}"),
+        (
+            ["tests/a.py", "tests/b.py", "a/b/c.snap", "Makefile", "package.json"],
+            {},
+            f"Makefile, package.json, tests/a.py and 2 more judge the work and are {UNHELD}",
+        ),
+        (["tests/a.py", "Makefile"], {"protect": "tests/**"}, f"Makefile judges the work and is {UNHELD}"),
+        (["tests/a.py", "Makefile"], {"protect": ["./tests/", "Makefile"]}, ""),
+        (["tests/a.py", "Makefile"], {"protect": "criteria"}, ""),
+        (["tests/a.py", "Makefile"], {"protect": ["criteria", "x"]}, ""),
+        (["qa/a", "src/b"], {"extra": ["qa/**"]}, f"qa/a judges the work and is {UNHELD}"),
+        (["Makefile"], {"features": [{"id": "F1", "description": "x"}]}, ""),  # it has no check
+    ],
+)
+def test_what_judges_and_is_not_protected(
+    tmp_path: Path, files: list[str], shared: dict[str, Any], told: str
+) -> None:
+    for name in files:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    extra = shared.pop("extra", ())
+    text = json.dumps({"features": [{"id": "F1", "description": "x", "verify": "make"}], **shared})
+    listed = features.parse({"list": text})
+    assert doubt.unheld(str(tmp_path), listed, {"list": text}, extra=extra) == told
+
+
+def test_of_a_list_that_protects_nothing_no_criteria_are_told(tmp_path: Path) -> None:
+    (tmp_path / "Makefile").touch()
+    text = "- [ ] 1.1 Form\n  - **Verify**: `make`\n"
+    listed = specum.parse({"state": '{"phase": "execution"}', "tasks": text})
+    assert doubt.unheld(str(tmp_path), listed, {"state": "{}", "tasks": text}) == ""

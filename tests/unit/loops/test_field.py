@@ -59,6 +59,17 @@ def test_a_misspelt_field_is_told_from_a_word_of_ones_own(key: str, right: str) 
     ("feature", "told"),
     [
         ({"verfy": "x"}, [f'"verfy" in F1 {DOES_NOTHING}: write "verify"']),
+        ({"apart": False}, NOTHING),
+        ({"aparte": False}, [f'"aparte" in F1 {DOES_NOTHING}: write "apart"']),
+        (
+            {"apart": "false"},
+            [
+                (
+                    '"apart" of F1 is the text "false": its checks are tried apart all the same; '
+                    "write true or false, without quotes"
+                )
+            ],
+        ),
         ({"protect": ["x"]}, [f'"protect" in F1 {DOES_NOTHING}: write it beside "features"']),
         # the right word is there as well: the other one is the person's own
         ({"verify": "x", "check": "y"}, ['unknown fields, kept and not read: "check"']),
@@ -208,15 +219,13 @@ def test_what_the_parser_does_not_read_is_told_and_what_it_reads_is_not(key: str
             [
                 (
                     '"protect" beside "features" is the number 1: only a glob in quotes protects; '
-                    'write a glob in quotes, or a list of them: ["tests/**"]'
+                    'write a glob in quotes, or a list of them: ["tests/**"], or "criteria"'
                 )
             ],
         ),
-        (
-            {"protect": "criteria"},
-            [('"protect": "criteria" is known, and not obeyed yet: name the files to protect instead')],
-        ),
-        ({"protect": ["criteria"]}, NOTHING),
+        ({"protect": "criteria"}, NOTHING),
+        ({"protect": ["criteria", "src/x/**"]}, NOTHING),
+        ({"apart": False}, [f'"apart" beside "features" {DOES_NOTHING}: write it into a task']),
         # what people write about a list
         ({"title": "Shop", "version": 2}, ['unknown fields, kept and not read: "title", "version"']),
         ({"features": [], "verify": "make", "model": "opus", "timeout_s": 9}, NOTHING),
@@ -234,7 +243,6 @@ def test_what_is_not_obeyed_yet_is_told_once_each_and_its_value_is_not_judged() 
         "review",
         "touches",
         "exclusive",
-        "apart",
         "setup",
         "setup_inputs",
     }

@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 
 from ralphloop.domain import model
-from ralphloop.domain.model import ENDED, OUTCOMES, PAUSED, LoopState
-from ralphloop.domain.supervision import Supervision
+from ralphloop.domain.model import ENDED, OUTCOMES, PAUSED, LoopState, Supervision
 from ralphloop.errors import UserError
-from ralphloop.loops import drive, upkeep
+from ralphloop.loops import pausing, upkeep
 from ralphloop.loops.upkeep import Upkeep, is_wanted
 from ralphloop.store import arming, supervisor
 from ralphloop.store.shelf import Shelf
@@ -72,7 +71,7 @@ def test_the_time_of_a_killed_supervisor_counts_up_to_its_last_sign_of_life(tmp_
     supervisor.say(loop, Holder(pid=1, boot="this start"))
     (said,) = Path(loop.kept).glob("supervisor.json")
     os.utime(said, (state.seen_at + 60, state.seen_at + 60))
-    drive._count_until_killed(loop)
+    pausing._count_until_killed(loop)
     assert loop.state().elapsed_s == pytest.approx(60, abs=1)
-    drive._count_until_killed(loop)
+    pausing._count_until_killed(loop)
     assert loop.state().elapsed_s == pytest.approx(60, abs=1)

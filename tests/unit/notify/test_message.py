@@ -6,9 +6,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from ralphloop.domain.ledger import Ledger, name_tasks
+from ralphloop.domain.ledger import Ledger, name_tasks, survey
 from ralphloop.domain.model import LOGIN, OUTCOMES, Limits, LoopState, Task, TaskList
-from ralphloop.domain.survey import survey
 from ralphloop.domain.worklist import Worklist
 from ralphloop.engine import announce
 from ralphloop.notify import message
@@ -148,3 +147,54 @@ def test_a_refused_login_is_told_with_its_cure() -> None:
     assert "the login was refused: 401 no key." in body
     cure = "Log in with `claude /login`, or renew the key; "
     assert body.endswith(cure + "`ralphloop status shop` tells the rest.")
+
+
+DOUBTS = ["F1 is green only with changes to test_app.py", "F2 is green without the work"]
+
+
+def doubtful(*doubts: str, secrets: tuple[str, ...] = ()) -> Message:
+    told = message.doubted(said("complete"), record(), doubts)
+    return tidied(told, root=ROOT, home=HOME, secrets=secrets)
+
+
+def test_doubts_are_counted_and_the_first_is_told() -> None:
+    told = doubtful(*DOUBTS)
+    assert told.title == "ralphloop: shop is complete, 2 doubts"
+    assert told.body.endswith(f". `ralphloop report shop` tells of 2 doubts: {DOUBTS[0]}.")
+    assert told.facts["doubts"] == {"count": 2, "said": DOUBTS}
+    assert doubtful(DOUBTS[0]).title == "ralphloop: shop is complete, 1 doubt"
+
+
+def test_what_is_not_committed_is_told_before_a_doubt() -> None:
+    told = message.uncommitted(said("complete"), record(), "F1 is not committed (no author)")
+    told = message.doubted(told, record(), DOUBTS)
+    assert told.title == "ralphloop: shop is complete, but not committed, 2 doubts"
+    assert told.body.index("commits it, once that is put right.") < told.body.index(DOUBTS[0])
+
+
+def test_without_a_doubt_a_message_is_as_ever() -> None:
+    told = said("complete")
+    assert told.title == "ralphloop: shop is complete"
+    assert "doubt" not in told.body
+    assert "doubts" not in told.facts
+
+
+def test_of_many_long_doubts_a_bounded_part_is_sent() -> None:
+    told = doubtful(*(f"F{number} reads {'n' * 4096}" for number in range(1000)))
+    assert len(told.body) == message.BODY_MAX
+    assert told.facts["doubts"]["count"] == 1000
+    assert [len(text) for text in told.facts["doubts"]["said"]] == [message.BODY_MAX] * message.DOUBTS
+
+
+def test_a_secret_in_a_doubt_is_hidden_wherever_the_text_is_cut() -> None:
+    secret = "hunter2" * 9
+    for before in range(message.BODY_MAX - 150, message.BODY_MAX):
+        told = doubtful("x" * before + " " + secret, secrets=(secret,))
+        assert "hunter2" not in told.body
+        assert "hunter2" not in told.facts["doubts"]["said"][0]
+
+
+def test_a_doubt_names_no_path_outside_the_project() -> None:
+    told = doubtful(f"F1 reads {ROOT}/src/a.py, {HOME}/.bashrc and /opt/tool/bin/run")
+    assert told.facts["doubts"]["said"] == ["F1 reads src/a.py, ~/.bashrc and …/run"]
+    assert told.body.endswith("F1 reads src/a.py, ~/.bashrc and …/run.")

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from ralphloop.proof import check_record
-from ralphloop.store.lock import Lock
+from ralphloop.store.files import Lock
 from unit.proof.loops import Checked, task
 
 

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ralphloop.domain.model import Task
-from ralphloop.domain.supervision import Supervision
+from ralphloop.domain.model import Supervision, Task
 from ralphloop.errors import CommitError, GitError, SlowError
 from ralphloop.proof import commit
 from ralphloop.proof.worktree import Git, Index, Worktree, check, switch

@@ -220,3 +220,54 @@ def test_a_damaged_record_counts_as_none(checked):
     with open(os.path.join(checked.loop.kept, "protected.json"), "w") as file:
         file.write("{")
     assert not protected(checked).pinned
+
+
+def test_the_criteria_are_protected_by_one_word(tmp_path):
+    """Also the scripts that judge in its checks; neither work, nor what tools or others made."""
+    checked = Checked(tmp_path).begin(
+        task("F1", "sh check.sh && sh 'check-[x].sh' && ./tool"), protect="criteria"
+    )
+    judging = ["tests/a.py", "web/Makefile", "src/a.test.ts", "check.sh", "check-[x].sh"]
+    work = ["src/x.py", "tool", "go.mod", "verify.sh"]
+    others = ["node_modules/a/test/b.js", ".venv/lib/tests/c.py", "mine/tests/d.py", "target/e.snap"]
+    for path in [*judging, *work, *others, "mine/pyvenv.cfg"]:
+        checked.project.write(path, "")
+    assert protect.patterns_of(checked.loop, extra=["more/**"]) == [
+        "criteria",
+        "more/**",
+        "check-[[]x].sh",
+        "check.sh",
+    ]
+    assert protect.pin(checked.loop, str(checked.root)) == len(judging)
+    for path in [*judging, *work, *others]:
+        checked.project.write(path, "other")
+    checked.project.write("conftest.py", "new")
+    differing = shown(protected(checked).differing())
+    assert differing == sorted([*(f"{path} (changed)" for path in judging), "conftest.py (added)"])
+    assert all(entry.restored for entry in protected(checked).put_back())
+    assert not (checked.root / "conftest.py").exists()
+    assert (checked.root / "src/x.py").read_text() == "other"
+
+
+def test_the_criteria_stand_among_globs(tmp_path):
+    checked = Checked(tmp_path).begin(task("F1", "true"), protect=["criteria", "src/x/**"])
+    for path in ("src/x/a.py", "src/y/b.py", "Makefile"):
+        checked.project.write(path, "")
+    assert protect.pin(checked.loop, str(checked.root)) == 2
+    assert protect.pin(checked.loop, str(checked.root), extra=["src/y"]) == 3
+
+
+def test_a_folder_of_that_name_is_a_glob_of_its_own(checked):
+    checked.project.write("criteria/a.txt", "")
+    assert Protected(checked.loop, str(checked.root)).pin(["./criteria"]) == 1
+
+
+def test_more_criteria_than_can_be_kept_are_refused(checked, monkeypatch):
+    monkeypatch.setattr(protect, "FILES_MAX", 2)
+    with pytest.raises(OSError, match="more than 2 files to protect"):
+        Protected(checked.loop, str(checked.root)).pin(["criteria"])
+
+
+def test_the_search_for_criteria_ends_in_time(checked):
+    assert sorted(protect.criteria_in(str(checked.root))) == sorted(FILES)[1:]
+    assert list(protect.criteria_in(str(checked.root), within_s=-1.0)) == []

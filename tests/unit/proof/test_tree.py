@@ -112,8 +112,8 @@ def test_a_repository_without_a_commit_has_none(tmp_path):
     assert tree.look(str(tmp_path), ENV) == tree.Tree(None, None)
 
 
-def test_without_git_on_the_path_there_is_nothing_to_say(repository):
-    assert tree.look(str(repository.root), {"PATH": "/nowhere"}) == tree.Tree(None, None)
+def test_the_path_has_no_say_in_which_git_looks(repository):
+    assert tree.look(str(repository.root), {"PATH": "/nowhere"}) == repository.look()
 
 
 CHANGES = {

@@ -9,7 +9,7 @@ import pytest
 from ralphloop.domain.model import ARMED, CANCELLED, ENDED, FAILED, PAUSED, RUNNING, LoopState
 from ralphloop.errors import TakenError
 from ralphloop.store import arming, ended, shelf
-from ralphloop.store.lock import is_locked
+from ralphloop.store.files import is_locked
 from ralphloop.store.loop import LoopFiles, run_folder
 from ralphloop.tasklists.source import Source
 from unit.layouts import FEATURES

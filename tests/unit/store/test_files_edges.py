@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from ralphloop.store import files
+from ralphloop.store.files import try_lock
 from ralphloop.store.installs import SettingsFile
-from ralphloop.store.lock import try_lock
 
 
 def leftovers(folder: Path) -> list[str]:

@@ -8,7 +8,7 @@ import signal
 import pytest
 
 from ralphloop.errors import BusyError
-from ralphloop.store.lock import Lock, is_locked
+from ralphloop.store.files import Lock, is_locked
 
 
 def held_by_a_child(path: str) -> int:

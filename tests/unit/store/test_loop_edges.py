@@ -10,8 +10,8 @@ import pytest
 
 from ralphloop.domain.ledger import Ledger
 from ralphloop.domain.model import CANCELLED, ENDED, INTERRUPTED, PAUSED, RATE_LIMITED, RUNNING, LoopState
-from ralphloop.store import files, pins, repair, supervisor, waker
-from ralphloop.store.lock import is_locked
+from ralphloop.store import files, pins, repair, supervisor
+from ralphloop.store.files import is_locked
 from ralphloop.store.loop import CANCEL, PAUSE, LoopFiles, obey
 
 STATE = LoopState(id="L1", layout="features", name="demo", state=RUNNING)
@@ -95,15 +95,15 @@ def test_what_somebody_asked_for_is_obeyed_and_signed(request_, state, outcome, 
 
 def test_a_loop_is_awaited_only_by_a_process_that_lives(project):
     loop = project.loop()
-    assert waker.new_token().startswith(f"{os.getpid()}.")
-    assert waker.pid_of(loop, WAITING) == 0
-    with waker.lock(loop):
-        assert waker.pid_of(loop, WAITING) == os.getpid()
-        assert waker.pid_of(loop, STATE) == 0
+    assert supervisor.new_token().startswith(f"{os.getpid()}.")
+    assert supervisor.waker_of(loop, WAITING) == 0
+    with supervisor.waker_lock(loop):
+        assert supervisor.waker_of(loop, WAITING) == os.getpid()
+        assert supervisor.waker_of(loop, STATE) == 0
         odd = WAITING.copy()
         odd.wake = "²3.5"
-        assert waker.pid_of(loop, odd) == 0
-    assert waker.pid_of(loop, WAITING) == 0
+        assert supervisor.waker_of(loop, odd) == 0
+    assert supervisor.waker_of(loop, WAITING) == 0
 
 
 @pytest.mark.parametrize("text", [None, "", "{", "[]", '{"pid": "7", "phase": 3}'])

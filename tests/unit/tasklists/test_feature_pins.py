@@ -52,6 +52,7 @@ EXACT = {
     "description above the title": ([('"title"', '"description": "3", "title"')], [("F3", "description")]),
     "time": ([(": 30", ": 1")], [("F2", "timeout_s")]),
     "time that is no number": ([(": 30", ": true")], [("F2", "timeout_s")]),
+    "not tried apart": ([('"one",', '"one", "apart": false,')], [("F1", "apart")]),
     "person": ([('"a key"', '""')], [("F3", "needs_human")]),
     "list's check": ([('"make test"', '"true"')], [("", "verify")]),
     "list's protected files": ([('"verify": "make', '"protect": [],\n  "verify": "make')], [("", "protect")]),

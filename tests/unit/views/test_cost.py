@@ -8,14 +8,13 @@ from typing import Any
 
 import pytest
 
-from ralphloop.agents.claude import models
-from ralphloop.agents.usage import Context
+from ralphloop.agents.claude import usage
+from ralphloop.agents.transcript import Context
 from ralphloop.domain.model import Limits, LoopState
-from ralphloop.engine.account import read
+from ralphloop.engine.spending import read
 from ralphloop.store.loop import iso
-from ralphloop.views import cost, figure
-from ralphloop.views.cost import Spending, context_told, spending_of, spent_told
-from ralphloop.views.figure import Used
+from ralphloop.views import figure
+from ralphloop.views.figure import Spending, Used, context_told, spending_of, spent_told
 from ralphloop.views.journal import Stretch
 from unit.domain.cases import each
 
@@ -118,12 +117,12 @@ def test_a_long_session_does_not_hide_another_one(sessions: Sessions) -> None:
 def test_dollars_are_those_of_the_price_table(sessions: Sessions) -> None:
     sessions.write("a", said("m1", 5, output=1_000_000), said("m2", 15, input_tokens=1_000_000, output=0))
     spent = sessions.spent()
-    price = models.find(KNOWN)
+    price = usage.known_model(KNOWN)
     assert price is not None
     assert spent.by_task["F1"].cost_usd == pytest.approx(price.output_usd)
     assert spent.by_task["F2"].cost_usd == pytest.approx(price.input_usd)
     assert spent.by_model[KNOWN].cost_usd == pytest.approx(price.output_usd + price.input_usd)
-    assert spent.prices_as_of == models.as_of()
+    assert spent.prices_as_of == usage.as_of()
 
 
 def test_a_model_without_a_price_has_tokens_and_no_dollars(sessions: Sessions) -> None:
@@ -157,7 +156,7 @@ def test_limits_are_told_with_what_was_used_of_them(sessions: Sessions) -> None:
     sessions.write("a", said("m1", 5, output=50_000), said("m2", 15, output=10_000))
     limits = Limits(tokens=2_000_000, cost_usd=5.0, task_tokens=100_000)
     spent = sessions.spent()
-    rows = {row.name: row for row in cost.used(limits, sessions.state, spent)}
+    rows = {row.name: row for row in figure.used(limits, sessions.state, spent)}
     assert figure.told(rows["tokens"]) == "60k of 2M tokens"
     assert figure.told(rows["cost_usd"]) == "$1.50 of $5.00"
     assert figure.told(rows["task_tokens"]) == "50k of 100k tokens"
@@ -168,7 +167,7 @@ def test_limits_are_told_with_what_was_used_of_them(sessions: Sessions) -> None:
 
 def test_limits_without_a_transcript_are_used_up_by_nobody_knows_how_much(sessions: Sessions) -> None:
     spent = sessions.spent()
-    rows = cost.used(Limits(cost_usd=5.0), sessions.state, spent)
+    rows = figure.used(Limits(cost_usd=5.0), sessions.state, spent)
     assert rows[-1] == Used("cost_usd", None, 5.0)
     assert spent_told(spent, rows) == "tokens unknown (limit $5.00)"
 
@@ -185,10 +184,10 @@ def test_the_context_is_told_with_its_window(context: Context, told: str) -> Non
 
 
 def test_the_context_is_that_of_the_last_transcript(sessions: Sessions) -> None:
-    assert cost.context(sessions.state) is None
+    assert figure.context(sessions.state) is None
     sessions.write("a", said("m1", 5, output=5))
     sessions.write("b", said("m2", 6, output=6))
-    seen = cost.context(sessions.state)
+    seen = figure.context(sessions.state)
     assert seen is not None
     assert (seen.tokens, seen.model) == (6, KNOWN)
 

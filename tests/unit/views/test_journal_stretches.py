@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ralphloop.engine import under_way
-from ralphloop.engine.account import LAST
+from ralphloop.engine.spending import LAST
 from ralphloop.store import files
 from ralphloop.store.loop import iso
 from ralphloop.views.journal import entry_of, history_of, stretches, work_in, working_s

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,13 @@ import pytest
 from hook.harness import LoopProject, feature
 from hook.lines import text_line
 from hook.proven import cli
+from ralphloop.domain.finding import Finding
+from ralphloop.proof import proof_record
+from ralphloop.proof.proof_record import ProofRecord, Tried
 from ralphloop.views.report import Report, report_of
 from ralphloop.views.report_html import html
 from ralphloop.views.report_json import to_json
-from ralphloop.views.report_section import sections
+from ralphloop.views.report_section import facts, sections
 from ralphloop.views.report_text import markdown
 
 FEATURES = [feature("F1", verify="test -f one"), feature("F2"), feature("F0", passes=True)]
@@ -288,3 +292,104 @@ def test_a_final_run_tells_only_of_checks_that_ran(tmp_path: Path) -> None:
         "not checked: F1 (vouched)",
     )
     assert final_notes(tmp_path / "3", {"id": "F1"}) == ("no check was run", "not checked: F1 (unverified)")
+
+
+def test_a_red_final_run_of_before_is_not_the_last_word(tmp_path: Path) -> None:
+    """F1 is opened again by the final run, and closed by a claim that is the last thing that runs."""
+    features = [feature("F1", verify="test -f one"), feature("F2")]
+    files = {".ralph/loops/demo/feature_list.json": json.dumps({"features": features})}
+    project = LoopProject(tmp_path, "features", files)
+    one = project.root / "one"
+    project.arm()
+    one.touch()
+    project.close(1)
+    project.turn()
+    one.unlink()
+    project.close(2)
+    project.turn()
+    one.touch()
+    project.close(1)
+    project.turn()
+    found = report(project)
+    assert found.outcome == "complete"
+    assert found.final_run is not None
+    assert not found.final_run.green
+    (section,) = [section for section in sections(found) if section.key == "final"]
+    green, unchecked, before = section.notes
+    assert green == "every check that ran had just been green, as the claims of the same stop"
+    assert unchecked == "not checked: F2 (unverified)"
+    assert before.startswith("before that, ")
+    assert before.endswith(": not everything was green (0002-F1)")
+
+
+def test_a_task_that_is_vouched_for_after_a_red_final_run_is_named(tmp_path: Path) -> None:
+    features = [feature("F1", verify="test -f one"), feature("F2")]
+    files = {".ralph/loops/demo/feature_list.json": json.dumps({"features": features})}
+    project = LoopProject(tmp_path, "features", files)
+    project.arm()
+    (project.root / "one").touch()
+    project.close(1)
+    project.turn()
+    (project.root / "one").unlink()
+    project.close(2)
+    project.turn()
+    assert cli(project, "accept", "F1").returncode == 0
+    project.turn()
+    found = report(project)
+    assert found.outcome == "complete"
+    (section,) = [section for section in sections(found) if section.key == "final"]
+    assert section.notes[:2] == (
+        "no check was run at the end",
+        "not checked: F1 (vouched), F2 (unverified)",
+    )
+
+
+def doubtful(project: LoopProject, said: str, files: tuple[str, ...] = ()) -> Report:
+    """The report on a loop with such a doubt and note."""
+    doubt = Finding("criteria", said=said, task="F1", files=files)
+    note = Finding("weak", said=said, task="F1", files=files)
+    tried = {said: Tried("green", said, "red")}
+    record = ProofRecord((note, doubt), tried, {"F1": files})
+    proof_record.save(project.the_loop(), record)
+    found = report(project)
+    os.unlink(os.path.join(project.the_loop().kept, "proof.json"))
+    return found
+
+
+def test_doubts_stand_right_under_the_outcome(finished: LoopProject) -> None:
+    found = doubtful(finished, "F1 is green only with changes to a.py", ("a.py",))
+    assert found.outcome == "complete, with 1 doubt"
+    assert facts(found)[:2] == [
+        ("outcome", "complete, with 1 doubt"),
+        ("doubt", "F1 is green only with changes to a.py"),
+    ]
+    told = {section.key: section for section in sections(found)}
+    assert [row[:2] for row in told["findings"].rows] == [("criteria", "F1"), ("weak", "F1")]
+    assert told["tried"].rows[0][1:] == ("green", "unknown", "red")
+    assert told["tasks"].columns[-1] == "turned by"
+    assert [row[-1] for row in told["tasks"].rows] == ["a.py", "–", "–", "–"]
+
+
+@pytest.mark.parametrize("name", ["<img src=x onerror=alert(1)>", "d/" * 2048, "測" * 4096])
+def test_a_name_in_a_doubt_adds_no_element_and_no_end(finished: LoopProject, made: Report, name: str) -> None:
+    found = doubtful(finished, f"F1 reads {name}", (name,))
+    assert "<img" not in html(found)
+    assert len(html(found)) < len(html(made)) + 10_000 + len(f"F1 reads {name}".encode())
+    assert json.loads(json.dumps(to_json(found)))["doubts"][0]["files"] == [name]
+
+
+def test_a_name_in_a_doubt_is_no_markup(finished: LoopProject) -> None:
+    found = doubtful(finished, "F1 reads `a`|b|*c*")
+    assert "\n- doubt: F1 reads \\`a\\`\\|b\\|\\*c\\*\n" in markdown(found)
+
+
+def test_of_many_doubts_the_first_ten_stand_at_the_top(finished: LoopProject) -> None:
+    found = doubtful(finished, "F1 is green without the work")
+    many = found.view.proof._replace(findings=found.view.proof.findings * 12)
+    told = [
+        value
+        for name, value in facts(found._replace(view=found.view._replace(proof=many)))
+        if name == "doubt"
+    ]
+    assert len(told) == 11
+    assert told[-1] == "and 2 more, below"

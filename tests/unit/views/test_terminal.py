@@ -6,8 +6,7 @@ from typing import Any
 
 from ralphloop.domain.model import LOGIN
 from ralphloop.views import terminal
-from ralphloop.views.cost import Share, Spending
-from ralphloop.views.figure import Used
+from ralphloop.views.figure import Share, Spending, Used
 from ralphloop.views.fold import width_of
 from ralphloop.views.snapshot import LoopView, TaskView, in_order
 from unit.domain.cases import each

@@ -3,10 +3,9 @@
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ralphloop.agents import client
-    from ralphloop.agents.claude import activity, models, program, registration, settings, usage, variables
+    from ralphloop.agents.claude import activity, program, registration, settings, usage, variables
 
     _activity: client.Shown = activity
-    _models: client.Models = models
     _program: client.Program = program
     _registration: client.Registrations = registration
     _settings: client.SettingsText = settings

@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from ralphloop.agents.activity import EDIT, ERROR, FAILED, HOOK, PROMPT, TEXT, TOOL, Activity
 from ralphloop.agents.claude.usage import SYNTHETIC
-from ralphloop.agents.stamp import moment
+from ralphloop.agents.transcript import EDIT, ERROR, FAILED, HOOK, PROMPT, TEXT, TOOL, Activity, moment
 from ralphloop.domain import jsontext, outage
-from ralphloop.domain.plain import plain
+from ralphloop.domain.prompt import plain
 
 Entry = dict[str, Any]
 

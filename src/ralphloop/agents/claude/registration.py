@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ralphloop.agents.claude import program
-from ralphloop.agents.claude.variables import config_folder
+from ralphloop.agents.claude.usage import config_folder
 from ralphloop.agents.registration import MARKET, SETTINGS, Line, Read, Registration, Settings, Setup
 from ralphloop.domain import jsontext
 from ralphloop.tasklists.registry import LAYOUTS

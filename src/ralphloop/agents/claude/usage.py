@@ -1,11 +1,12 @@
-"""Where Claude Code writes a session down, and what it and its subagents used, counted out of that."""
+"""Where Claude Code writes a session down, what it and its subagents used, counted out of that, and what such
+models cost and hold, out of a dated table kept as data."""
 
 from __future__ import annotations
 
 from ralphloop import system as os
-from ralphloop.agents.usage import Charge, Context
+from ralphloop.agents.transcript import Charge, Context
 from ralphloop.domain import jsontext
-from ralphloop.domain.model import is_older
+from ralphloop.domain.model import Fields, is_older
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,6 +30,11 @@ SYNTHETIC = "<synthetic>"  # the model of what the client itself says, an API er
 USAGE = b'"usage"'
 ASSISTANT = b'"assistant"'
 BOUNDARY = b'"compact_boundary"'
+
+WIDE = 1_000_000  # the window that `[1m]` behind a model's name asks for
+_PER = 1_000_000  # tokens, of which a price is
+_table: dict[str, Any] = {}
+_found: dict[str, Model | None] = {}
 
 
 class Meter:
@@ -119,14 +125,17 @@ class Meter:
         return meter
 
 
+def config_folder(env: Mapping[str, str]) -> str:
+    """Where the person's own settings and plugins are."""
+    return env.get("CLAUDE_CONFIG_DIR") or os.path.join(env.get("HOME") or os.path.expanduser("~"), ".claude")
+
+
 def transcript_of(session: str, *, root: str, known: Iterable[str], env: Mapping[str, str]) -> str:
     """The transcript of a session in this project, `known`, beside one of those, or found elsewhere; empty
     while there is none."""
     name = session + ".jsonl"
     if not _is_file_name(session, name):
         return ""
-    from ralphloop.agents.claude.variables import config_folder
-
     others = [os.path.expanduser(path) for path in reversed(list(known))]
     for path in others:
         if os.path.basename(path) == name:
@@ -203,16 +212,14 @@ def _last_in(data: bytes) -> tuple[bool, dict[str, Any] | None]:
 
 
 def _context(entry: dict[str, Any]) -> Context:
-    from ralphloop.agents.claude import models
-
     message = entry["message"]
     tokens = sum(_counts(message["usage"]))
-    found = models.find(message["model"])
+    found = known_model(message["model"])
     window = None if found is None else found.window
     # The message itself names the model without the `[1m]` with which it was asked for.
     asked = entry.get("requestedModel")
     if (isinstance(asked, str) and asked.endswith("[1m]")) or (window is not None and tokens > window):
-        window = models.WIDE
+        window = WIDE
     return Context(tokens, message["model"], window)
 
 
@@ -344,3 +351,98 @@ def _entries(whole: bytes, marker: bytes) -> Iterator[tuple[int, dict[str, Any]]
             if isinstance(entry, dict):
                 yield begin, entry
         at = whole.find(marker, end)
+
+
+class Model(Fields):
+    """One model: US dollars per million tokens, and the tokens that fit into its window."""
+
+    name: str
+    input_usd: float
+    output_usd: float
+    cache_write_usd: float
+    cache_write_1h_usd: float
+    cache_read_usd: float
+    window: int
+    fast_times: float = 1
+    long_prompt_above: int = 0
+    long_prompt_times: float = 1
+
+
+def as_of() -> str:
+    """The date of the table, as YYYY-MM-DD."""
+    return str(_read()["as_of"])
+
+
+def known_model(model: str) -> Model | None:
+    """The model that this id means, whatever date, version, provider or window it is written with."""
+    if model not in _found:
+        if len(_found) > 100:
+            _found.clear()
+        _found[model] = _find(model)
+    return _found[model]
+
+
+def cost_usd(charge: Charge) -> float | None:
+    """What a message cost at list price; None if its model is not in the table."""
+    model = known_model(charge.model)
+    if model is None:
+        return None
+    usd = (
+        charge.input * model.input_usd
+        + charge.output * model.output_usd
+        + charge.cache_write * model.cache_write_usd
+        + charge.cache_write_1h * model.cache_write_1h_usd
+        + charge.cache_read * model.cache_read_usd
+    )
+    if charge.fast:
+        usd *= model.fast_times
+    if model.long_prompt_above and charge.prompt > model.long_prompt_above:
+        usd *= model.long_prompt_times
+    if charge.us_only:
+        usd *= _read()["us_only_times"]
+    return usd / _PER
+
+
+def _find(model: str) -> Model | None:
+    name = _plain(model)
+    best: dict[str, Any] = {}
+    for row in _read()["models"]:
+        match = row["match"]
+        if len(match) > len(best.get("match", "")) and _is_version_of(name, match):
+            best = row
+    if not best:
+        return None
+    fields = {**best, "name": best["match"]}
+    if model.lower().endswith("[1m]"):
+        fields["window"] = WIDE
+    del fields["match"]
+    return Model(**fields)
+
+
+def _plain(model: str) -> str:
+    """The id without provider and region before it and without version and window behind it."""
+    name = model.strip().lower().replace(".", "-")
+    name = name[max(name.rfind("claude-"), 0) :]
+    for mark in "@:[":
+        name = name.partition(mark)[0]
+    return name
+
+
+def _is_version_of(name: str, match: str) -> bool:
+    """Only a date or the like may follow: `claude-opus-4-9` is another model than `claude-opus-4`."""
+    if not (name + "-").startswith(match + "-"):
+        return False
+    for piece in name[len(match) + 1 :].split("-"):
+        is_date = len(piece) == 8 and piece.isdigit()
+        is_version = piece[:1] == "v" and piece[1:].isdigit()
+        if not (is_date or is_version or piece in ("", "0", "latest", "thinking")):
+            return False
+    return True
+
+
+def _read() -> dict[str, Any]:
+    if not _table:
+        path = os.path.join(os.path.dirname(__file__), "models.json")
+        with open(path, encoding="utf-8") as file:
+            _table.update(jsontext.parse_object(file.read()))
+    return _table

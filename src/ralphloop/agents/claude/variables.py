@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from ralphloop import system as os
 from ralphloop.domain import model
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 TITLE = "Claude Code"
 TOOLS = {"CLAUDECODE": TITLE}  # set for the commands that its agent runs
@@ -26,8 +21,3 @@ LOGINS: tuple[str, ...] = (
     "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL", "CLAUDE_CODE_OAUTH_TOKEN",
     "CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX",
 )  # fmt: skip
-
-
-def config_folder(env: Mapping[str, str]) -> str:
-    """Where the person's own settings and plugins are."""
-    return env.get("CLAUDE_CONFIG_DIR") or os.path.join(env.get("HOME") or os.path.expanduser("~"), ".claude")

@@ -7,10 +7,9 @@ import sys
 from collections.abc import Iterator
 from itertools import chain
 
-from ralphloop.cli.dialog import ask
 from ralphloop.cli.doctor import coverage, live_proof, machine, remains
-from ralphloop.cli.doctor.finding import FATAL, WARNING, Finding
-from ralphloop.cli.output import say_json, tell
+from ralphloop.cli.doctor.diagnosis import FATAL, WARNING, Finding
+from ralphloop.cli.output import ask, say_json, tell
 from ralphloop.errors import UserError
 from ralphloop.loops.place import Place, here, require_person
 from ralphloop.loops.setup import Setup, look
@@ -72,6 +71,7 @@ def _still(place: Place, setup: Setup) -> Iterator[Finding]:
     yield from coverage.examine(place, setup)
     yield from coverage.rivals(place, setup)
     yield machine.python(place)
+    yield machine.stage()
     yield from machine.service(place)
     yield from machine.folders(place)
     yield from remains.examine(place)

@@ -10,7 +10,7 @@ from functools import partial
 from ralphloop.agents.registration import MARKET, Plugin, Registration, Settings
 from ralphloop.agents.registry import client
 from ralphloop.cli import scope
-from ralphloop.cli.doctor.finding import FATAL, FINE, WARNING, Finding, Repair
+from ralphloop.cli.doctor.diagnosis import FATAL, FINE, WARNING, Finding, Repair
 from ralphloop.domain.prompt import cut
 from ralphloop.errors import UserError
 from ralphloop.loops.place import Place

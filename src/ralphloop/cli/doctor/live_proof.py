@@ -9,7 +9,7 @@ from typing import Any
 from ralphloop.agents.registration import Registration
 from ralphloop.agents.registry import client
 from ralphloop.cli.doctor import coverage, machine
-from ralphloop.cli.doctor.finding import FATAL, FINE, WARNING, Finding
+from ralphloop.cli.doctor.diagnosis import FATAL, FINE, WARNING, Finding
 from ralphloop.cli.output import show_progress
 from ralphloop.lab import trial
 from ralphloop.loops.place import Place

@@ -10,15 +10,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 
 from ralphloop.agents import registry
-from ralphloop.cli.doctor.finding import FATAL, FINE, WARNING, Finding, Repair
+from ralphloop.cli.doctor.diagnosis import FATAL, FINE, WARNING, Finding, Repair
 from ralphloop.errors import NoLocksError, UserError
 from ralphloop.lab import process
 from ralphloop.lab.process import Ended
 from ralphloop.loops.place import Place
+from ralphloop.loops.proving import why_not_apart
 from ralphloop.loops.run_terms import must_be_trusted
 from ralphloop.loops.service import faults
 from ralphloop.loops.setup import real_python, record_python, writable
-from ralphloop.store import approvals, disk, files, lock, shelf, tasks
+from ralphloop.store import approvals, disk, files, shelf, tasks
 from ralphloop.store.approvals import is_within_reach
 from ralphloop.store.shelf import Shelf
 from ralphloop.tasklists.registry import own_file
@@ -95,6 +96,16 @@ def python(place: Place) -> Finding:
     if lost:
         return _bad(place, WARNING, f"{lost}the hook starts {path}, Python {version}")
     return Finding("python", FINE, f"the hook starts {path}, Python {version}")
+
+
+def stage() -> Finding:
+    """Whether checks can be tried apart from the work."""
+    why = why_not_apart()
+    if not why:
+        return Finding("stage", FINE, "checks can be tried apart from the work on this machine")
+    told = f"no check can be tried apart from the work on this machine: {why}"
+    fix = 'Loops run all the same, and say `not tried` (docs/proof.md, "What is tried where")'
+    return Finding("stage", WARNING, told, fix)
 
 
 def _bad(place: Place, level: str, told: str) -> Finding:
@@ -196,6 +207,6 @@ def _trouble(folder: str) -> tuple[str, str]:
 
 def _lock(handle: int, folder: str) -> None:
     try:
-        lock.try_lock(handle)
+        files.try_lock(handle)
     except OSError as error:
         raise NoLocksError(error.errno, error.strerror, folder) from None

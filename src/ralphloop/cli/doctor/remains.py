@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterable, Iterator
 from functools import partial
 
-from ralphloop.cli.doctor.finding import FATAL, WARNING, Finding, Repair
+from ralphloop.cli.doctor.diagnosis import FATAL, WARNING, Finding, Repair
 from ralphloop.domain.limits import duration
 from ralphloop.domain.model import RUNNING, WAITING
 from ralphloop.errors import BusyError, NoLocksError
@@ -20,7 +20,7 @@ from ralphloop.loops.spec import triage
 from ralphloop.loops.spec.catalogue import KINDS, NOTES, specs_at
 from ralphloop.store import files
 from ralphloop.store.ended import LAST
-from ralphloop.store.lock import Lock
+from ralphloop.store.files import Lock
 from ralphloop.store.loop import LoopFiles
 from ralphloop.store.shelf import ARMED, ENDED, OWNED
 from ralphloop.views.snapshot import view_of

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 from xml.etree import ElementTree
 
-from ralphloop.domain.plain import plain
+from ralphloop.domain.prompt import plain
 from ralphloop.lab.conformance.case import Case
 from ralphloop.lab.conformance.play import FAILED, PASSED, SKIPPED, Result
 from ralphloop.lab.conformance.verdict import EXIT_CODE

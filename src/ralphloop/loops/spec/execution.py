@@ -7,7 +7,7 @@ import shutil
 import time
 from typing import Any, NamedTuple
 
-from ralphloop.agents.presence import agent_in
+from ralphloop.agents.registry import agent_in
 from ralphloop.domain.model import COMPLETE, ENDED, EXECUTION, FINAL, PAUSED, Task
 from ralphloop.domain.prompt import count
 from ralphloop.errors import UserError

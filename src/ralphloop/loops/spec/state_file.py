@@ -15,7 +15,7 @@ from ralphloop.loops.place import Place, last_over
 from ralphloop.loops.spec.catalogue import Spec
 from ralphloop.loops.spec.wording import numbered
 from ralphloop.store import arming, files
-from ralphloop.store.lock import Lock
+from ralphloop.store.files import Lock
 from ralphloop.store.loop import LoopFiles
 from ralphloop.store.shelf import Shelf
 from ralphloop.tasklists import frontmatter

@@ -1,8 +1,10 @@
-"""Everything that the view shows of one loop, kept up to date by reading what has changed."""
+"""Everything that the view shows of one loop, kept up to date by reading what has changed, of a file that
+grows only its new lines."""
 
 from __future__ import annotations
 
 import os
+import stat
 import time
 from bisect import bisect_right
 from collections import deque
@@ -10,19 +12,17 @@ from collections.abc import Callable, Iterable, Mapping
 from itertools import count
 from typing import NamedTuple
 
-from ralphloop.agents.activity import ERROR, FAILED, LOOP, Activity
 from ralphloop.agents.registry import client
-from ralphloop.agents.usage import Context
+from ralphloop.agents.transcript import ERROR, FAILED, LOOP, Activity, Context
 from ralphloop.domain.model import ASKED, CLAIMED, GIVEN, OPEN, LoopState
-from ralphloop.domain.plain import plain
+from ralphloop.domain.prompt import plain
 from ralphloop.engine import under_way
-from ralphloop.engine.account import transcripts_of
 from ralphloop.engine.api_error import masked
+from ralphloop.engine.spending import transcripts_of
 from ralphloop.store import files, shelf, supervisor
 from ralphloop.store.loop import JOURNAL, JOURNAL_MAX, LoopFiles, iso
 from ralphloop.views import journal
-from ralphloop.views.cost import Share, elapsed_s
-from ralphloop.views.live.follow import Tail
+from ralphloop.views.figure import Share, elapsed_s
 from ralphloop.views.snapshot import LoopView, TaskView, left_at, view_of, worked_until
 
 KEPT = 500  # activities
@@ -30,7 +30,14 @@ KEPT = 500  # activities
 HOLDER_S, SPENT_S, CONTEXT_S, SEARCH_S = 1.0, 1.0, 2.0, 0.5
 REST_TIMES = 9  # a list that takes long to read is not read again before so many times as long
 SPARKS = 16
-_FILES = ("loop.json", "ledger.json", "request", "pinned")  # of a loop, out of which a view is made
+FIRST_MAX = 1024 * 1024
+LINE_MAX = 8 * 1024 * 1024
+STEP_MAX = 4 * 1024 * 1024
+OLDER_MAX = 16 * 1024 * 1024  # of a file that was moved aside for being too long
+# a pipe in the file's place must not hold up the reader
+_FLAGS = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
+# of a loop, out of which a view is made
+_FILES = ("loop.json", "ledger.json", "request", "pinned", "proof.json")
 
 # journal entries that belong into the stream; the others are in `ralphloop log`
 _SHOWN = {
@@ -292,7 +299,7 @@ class Tally:
 
     def read(self, paths: Iterable[str], *, since: str, counts: Callable[[str], bool]) -> bool:
         """Count what is new; `counts` says of a time stamp whether the loop was under way then."""
-        before, cost_usd = self.total.tokens, client().models.cost_usd
+        before, cost_usd = self.total.tokens, client().usage.cost_usd
         for path in paths:
             for charge in self._meter.read(path, since=since):
                 if counts(charge.at):
@@ -315,3 +322,91 @@ def told_of(entry: journal.Entry) -> Activity | None:
     if event not in _SHOWN and not (event == "stop" and (entry.get("outcome") or entry.get("refused"))):
         return None
     return Activity(FAILED if event in _BAD else LOOP, (plain(journal.sentence(entry)),), journal.at(entry))
+
+
+class Tail:
+    """Whole lines since the last look; the first look takes the file's end only. A file that moves to
+    `older` when it is too long is read to its end there first."""
+
+    def __init__(self, path: str, *, first_max: int = FIRST_MAX, older: str = "") -> None:
+        self.path = path
+        self._older = older
+        self._read_to_end = -1  # the older file's inode
+        self._first_max = first_max
+        self._inode = -1
+        self._at = 0
+        self._last = b""  # the byte before `_at`, by which a file that was written anew shows
+        self._rest = b""
+        self._skips = False  # within a line that is too long, or that began before the first look
+
+    def lines(self) -> list[bytes]:
+        """One stat call where nothing is new. A missing file has no lines, and may come back."""
+        try:
+            found = os.stat(self.path)
+        except (OSError, ValueError):
+            return self._left_in_older()
+        if found.st_ino == self._inode and found.st_size == self._at:
+            return []
+        if not stat.S_ISREG(found.st_mode):
+            return []
+        try:
+            return self._read()
+        except OSError:
+            return []
+
+    def _read(self) -> list[bytes]:
+        handle = os.open(self.path, _FLAGS)
+        try:
+            found = os.fstat(handle)
+            before = self._left_in_older() if found.st_ino != self._inode else []
+            if found.st_ino != self._inode or not self._goes_on(handle, found.st_size):
+                self._begin(found)
+            os.lseek(handle, self._at, os.SEEK_SET)
+            data = os.read(handle, min(STEP_MAX, found.st_size - self._at))
+        finally:
+            os.close(handle)
+        return before + self._take(data) if data else before
+
+    def _left_in_older(self) -> list[bytes]:
+        if not self._older:
+            return []
+        try:
+            with open(self._older, "rb", opener=lambda path, _: os.open(path, _FLAGS)) as file:
+                found = os.fstat(file.fileno())
+                if found.st_ino == self._read_to_end or not stat.S_ISREG(found.st_mode):
+                    return []
+                self._read_to_end = found.st_ino
+                if found.st_ino != self._inode:
+                    self._begin(found)
+                if found.st_size - self._at > OLDER_MAX:
+                    self._at, self._rest, self._skips = found.st_size - OLDER_MAX, b"", True
+                file.seek(self._at)
+                return self._take(file.read(OLDER_MAX))
+        except OSError:
+            return []
+
+    def _goes_on(self, handle: int, size: int) -> bool:
+        if size < self._at:
+            return False
+        if not self._at:
+            return True
+        os.lseek(handle, self._at - 1, os.SEEK_SET)
+        return os.read(handle, 1) == self._last
+
+    def _begin(self, found: os.stat_result) -> None:
+        self._inode = found.st_ino
+        self._at = max(0, found.st_size - self._first_max)
+        self._rest, self._skips = b"", self._at > 0
+
+    def _take(self, data: bytes) -> list[bytes]:
+        self._at += len(data)
+        self._last = data[-1:]
+        *whole, rest = data.split(b"\n")
+        if whole:
+            first = [] if self._skips else [self._rest + whole[0]]
+            whole, self._rest, self._skips = [*first, *whole[1:]], rest, False
+        elif not self._skips:
+            self._rest += rest
+        if len(self._rest) > LINE_MAX:
+            self._rest, self._skips = b"", True
+        return whole

@@ -10,7 +10,7 @@ from typing import NamedTuple, TextIO
 from rich.console import Console
 from rich.text import Text
 
-from ralphloop.agents.activity import EDIT, ERROR, FAILED, HOOK, LOOP, PROMPT, TEXT, TOOL
+from ralphloop.agents.transcript import EDIT, ERROR, FAILED, HOOK, LOOP, PROMPT, TEXT, TOOL
 from ralphloop.domain.model import ASKED, CLAIMED, OPEN, SET_ASIDE, SKIPPED
 from ralphloop.views.fold import size_of
 

@@ -7,15 +7,13 @@ from unicodedata import category
 
 from rich.text import Text
 
-from ralphloop.agents.activity import EDIT, ERROR, FAILED, HOOK, LOOP, PROMPT, SENT, TEXT, TOOL, Activity
+from ralphloop.agents.transcript import EDIT, ERROR, FAILED, HOOK, LOOP, PROMPT, SENT, TEXT, TOOL, Activity
 from ralphloop.domain.model import OPEN, UNLIMITED
-from ralphloop.domain.plain import plain
-from ralphloop.domain.prompt import done
-from ralphloop.domain.table import GOOD, outcome
+from ralphloop.domain.prompt import done, plain
+from ralphloop.domain.table import GOOD
 from ralphloop.store import supervisor
 from ralphloop.views import figure
-from ralphloop.views.cost import NOT_YET, UNKNOWN
-from ralphloop.views.figure import spell
+from ralphloop.views.figure import NOT_YET, UNKNOWN, spell
 from ralphloop.views.fold import padded, prefix, width_of
 from ralphloop.views.live.feed import Frame
 from ralphloop.views.live.paint import UNICODE, Signs
@@ -208,7 +206,7 @@ class Screen:
 def _state_style(frame: Frame) -> str:
     if frame.view.live and not frame.view.undriven:
         return "green"
-    return "bold green" if outcome(frame.view.outcome).mood == GOOD else "bold yellow"
+    return "bold green" if frame.view.mood == GOOD else "bold yellow"
 
 
 def _time(frame: Frame) -> list[Piece]:

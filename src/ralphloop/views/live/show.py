@@ -11,13 +11,12 @@ from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Protocol, TextIO
 
-from ralphloop.agents.activity import EDIT, ERROR, FAILED, HOOK, LOOP, PROMPT, SENT, TEXT, TOOL, Activity
-from ralphloop.domain.plain import plain
+from ralphloop.agents.transcript import EDIT, ERROR, FAILED, HOOK, LOOP, PROMPT, SENT, TEXT, TOOL, Activity
+from ralphloop.domain.prompt import plain
 from ralphloop.store import supervisor
 from ralphloop.store.loop import PAUSE, LoopFiles
 from ralphloop.views import terminal
-from ralphloop.views.cost import NOT_YET, UNKNOWN
-from ralphloop.views.figure import clock, dollars, local, span, tokens
+from ralphloop.views.figure import NOT_YET, UNKNOWN, clock, dollars, local, span, tokens
 from ralphloop.views.fold import COLUMNS, ROWS, cut, fold, size_of
 from ralphloop.views.live.feed import Feed, Frame
 from ralphloop.views.live.keyboard import HANG_UP, INTERRUPT, STOP, Keys

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from ralphloop.agents.activity import Activity
+from ralphloop.agents.transcript import Activity
 from ralphloop.domain.model import Limits, LoopState
 from ralphloop.store.loop import LoopFiles, iso
 from ralphloop.store.shelf import OWNED, Record, Shelf

@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 
 from ralphloop.agents.claude import usage
-from ralphloop.domain.model import ENDED
-from ralphloop.domain.supervision import Supervision
+from ralphloop.domain.finding import IDLE, Finding
+from ralphloop.domain.model import ENDED, Supervision
+from ralphloop.proof import proof_record
+from ralphloop.proof.proof_record import ProofRecord
 from ralphloop.store import shelf, supervisor
 from ralphloop.store.supervisor import Holder
 from ralphloop.views.live import feed as feeds
@@ -87,6 +89,15 @@ def test_what_changes_shows_at_the_next_look(looked: Looked, eyes: Eyes) -> None
     assert eyes.is_new
     assert (frame.view.done, frame.view.iteration, frame.elapsed_s, frame.task) == (1, 2, 100.0, "F2")
     assert lines(frame) == ["proven task F1, evidence e1", "next"]
+
+
+def test_a_doubt_that_is_written_late_shows_at_the_next_look(looked: Looked, eyes: Eyes) -> None:
+    looked.save(state=ENDED, outcome="complete")
+    assert not eyes.look().view.doubted
+    doubt = Finding(IDLE, said="F1 is green without the work", task="F1")
+    proof_record.save(looked.written, ProofRecord((doubt,)))
+    assert eyes.look(100).view.doubted
+    assert eyes.is_new
 
 
 def test_the_stream_is_in_order_of_time(looked: Looked, eyes: Eyes) -> None:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from ralphloop.views.live import follow
-from ralphloop.views.live.follow import Tail
+from ralphloop.views.live import feed
+from ralphloop.views.live.feed import Tail
 
 
 @pytest.fixture
@@ -70,7 +70,7 @@ def test_a_file_that_was_cut_and_has_grown_beyond_that_place_begins_again(file: 
 
 
 def test_a_line_that_is_too_long_is_left_out(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(follow, "LINE_MAX", 10)
+    monkeypatch.setattr(feed, "LINE_MAX", 10)
     tail = Tail(str(file))
     add(file, b"a\n" + b"x" * 11)
     assert tail.lines() == [b"a"]
@@ -79,7 +79,7 @@ def test_a_line_that_is_too_long_is_left_out(file: Path, monkeypatch: pytest.Mon
 
 
 def test_much_at_once_comes_in_steps_and_nothing_is_lost(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(follow, "STEP_MAX", 7)
+    monkeypatch.setattr(feed, "STEP_MAX", 7)
     wanted = [b"line %d" % number for number in range(20)]
     add(file, b"\n".join(wanted) + b"\n")
     tail, found = Tail(str(file)), []
@@ -145,5 +145,5 @@ def test_what_is_left_of_a_line_is_dropped_where_the_older_file_is_not_read_on(
     assert tail.lines() == [b"one"]
     add(file, b" a line\n" + b"two\n" * 10)
     file.rename(older)
-    monkeypatch.setattr(follow, "OLDER_MAX", 6)
+    monkeypatch.setattr(feed, "OLDER_MAX", 6)
     assert tail.lines() == [b"two"]

@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
-from ralphloop.agents.usage import Context
+from ralphloop.agents.transcript import Context
+from ralphloop.domain.finding import IDLE, Finding
 from ralphloop.domain.model import OUTCOMES, UNLIMITED
+from ralphloop.proof.proof_record import ProofRecord
 from ralphloop.store.supervisor import Holder
 from ralphloop.views.fold import width_of
 from ralphloop.views.live.feed import Frame
@@ -19,6 +21,7 @@ from unit.views.live.looked_at import T0, frame, said, task, view
 
 EVIL = "x\x1b]0;owned\x07\x1b[2J\u202e\u200d👩\u200d👩\u200d👧 日本語 " * 9
 SIZES = [(1, 1), (1, 50), (200, 1), (5, 5), (20, 4), (40, 10), (80, 24), (119, 30), (120, 6), (200, 50)]
+DOUBTED = ProofRecord((Finding(IDLE, said="F1 is green without the work", task="F1"),))
 
 
 def drawn(shown: Frame, width: int = 80, height: int = 24, **footing: str) -> list[str]:
@@ -53,12 +56,20 @@ def test_the_headline_names_the_loop_and_where_it_is() -> None:
     [
         ({"state": "paused", "outcome": "needs_input"}, "shop · paused (needs_input) · iteration 3/30"),
         ({"state": "ended", "outcome": "complete"}, "shop · complete · "),
+        ({"state": "ended", "outcome": "complete", "proof": DOUBTED}, "shop · complete, 1 doubt · "),
         ({"state": "waiting"}, "shop · waiting · "),
         ({"max_iterations": UNLIMITED}, "shop · running · iteration 3 · "),
     ],
 )
 def test_the_headline_tells_the_state_in_words(values: dict[str, Any], wanted: str) -> None:
     assert drawn(frame(seen=view(**values)))[0].startswith(wanted)
+
+
+@pytest.mark.parametrize(("proof", "style"), [(ProofRecord(), "bold green"), (DOUBTED, "bold yellow")])
+def test_a_doubt_takes_the_green_from_the_headline(proof: ProofRecord, style: str) -> None:
+    seen = frame(seen=view(state="ended", outcome="complete", proof=proof))
+    head = Screen().rows(seen, 100, 20)[0]
+    assert [str(span.style) for span in head.spans if span.style not in ("bold", "dim")] == [style]
 
 
 @each(

@@ -8,8 +8,9 @@ from collections.abc import Iterator
 import pytest
 from rich.cells import cell_len
 
-from ralphloop.agents.activity import Activity
-from ralphloop.agents.usage import Context
+from ralphloop.agents.transcript import Activity, Context
+from ralphloop.domain.finding import IDLE, Finding
+from ralphloop.proof.proof_record import ProofRecord
 from ralphloop.store.supervisor import Holder
 from ralphloop.views.live.show import FIRST, HANG, SETTLE_S, WORDS, Lines, state_lines
 from unit.views.live.looked_at import T0, frame, said, task, view
@@ -93,6 +94,17 @@ def test_a_changed_headline_is_told() -> None:
     lines.news(frame())
     (told,) = lines.news(frame(seen=view(done=2, next="F3")))
     assert told.endswith("2/3 done · next F3")
+
+
+def test_the_last_headline_tells_of_doubts() -> None:
+    lines = Lines()
+    lines.news(frame())
+    doubt = Finding(IDLE, said="F1 is green without the work", task="F1")
+    ended = view(state="ended", outcome="complete", proof=ProofRecord((doubt,)))
+    told = lines.news(frame(seen=ended), is_last=True)
+    assert "  now     shop · complete, 1 doubt · iteration " in told[0]
+    shown = state_lines(frame(seen=ended), width=80, rows=40)
+    assert "  doubt: F1 is green without the work" in shown
 
 
 def test_a_wait_is_told_once_and_not_every_second() -> None:

@@ -1,0 +1,110 @@
+"""What the proof of a loop came to: doubts and notes, what each check did apart from the work, the tree that
+was proven. One file beside the loop's other kept ones; a loop that an earlier version began has none."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, NamedTuple
+
+from ralphloop.domain import finding, jsontext
+from ralphloop.domain.finding import Finding
+from ralphloop.store import files
+from ralphloop.store.loop import LoopFiles
+
+GREEN, RED, UNTRIED = "green", "red", "untried"
+
+
+class Tried(NamedTuple):
+    """What one command came to: at the start, with the work alone, and without the work."""
+
+    first: str = UNTRIED
+    alone: str = UNTRIED
+    without: str = UNTRIED
+    why: str = ""  # why something of it was not tried
+    cause: str = ""  # red with the work alone: the kind of doubt that follows
+    named: tuple[str, ...] = ()  # what that doubt names
+    read: tuple[str, ...] = ()  # changed files that the command read
+    made: tuple[str, ...] = ()  # programs of its own that it made anew
+
+
+class Proven(NamedTuple):
+    """Where and on what the loop became complete."""
+
+    tree: str = ""  # git's id of all files that are not ignored
+    head: str = ""
+    branch: str = ""
+    folder: str = ""
+    at: str = ""
+
+
+class ProofRecord(NamedTuple):
+    findings: tuple[Finding, ...] = ()
+    tried: dict[str, Tried] = {}  # noqa: RUF012 - command -> what it came to; never changed in place
+    turned: dict[str, tuple[str, ...]] = {}  # noqa: RUF012 - task -> the changed files that its checks read
+    proven: Proven = Proven()
+    round: int = 0  # the final run that this is about
+    stops: int = 0  # how many stops have asked so far
+    refused: tuple[str, ...] = ()  # doubts for which tasks were opened again, where doubts are refused
+
+    @property
+    def doubts(self) -> list[Finding]:
+        return finding.doubts(self.findings)
+
+    @property
+    def notes(self) -> list[Finding]:
+        return finding.notes(self.findings)
+
+
+def load(loop: LoopFiles) -> ProofRecord:
+    """Empty where there is none; what is not of its kind is left out."""
+    data = files.read_object(_place(loop))
+    findings, tried = data.get("findings"), data.get("tried")
+    turned, proven = data.get("turned"), data.get("proven")
+    return ProofRecord(
+        tuple(filter(None, map(finding.read, findings if isinstance(findings, list) else []))),
+        {command: _tried(row) for command, row in _rows(tried) if isinstance(row, dict)},
+        {task: _names(row) for task, row in _rows(turned) if isinstance(row, list)},
+        Proven(**_texts(proven if isinstance(proven, dict) else {}, Proven._fields)),
+        _count(data.get("round")),
+        _count(data.get("stops")),
+        _names(data.get("refused")),
+    )
+
+
+def save(loop: LoopFiles, record: ProofRecord) -> None:
+    data = {
+        "findings": [one.to_json() for one in record.findings],
+        "tried": {command: row._asdict() for command, row in record.tried.items()},
+        "turned": {task: list(names) for task, names in record.turned.items()},
+        "proven": record.proven._asdict(),
+        "round": record.round,
+        "stops": record.stops,
+        "refused": list(record.refused),
+    }
+    files.write_text(_place(loop), jsontext.render(data) + "\n", durable=True)
+
+
+def _place(loop: LoopFiles) -> str:
+    return os.path.join(loop.kept, "proof.json")
+
+
+def _rows(value: Any) -> list[tuple[str, Any]]:
+    return list(value.items()) if isinstance(value, dict) else []
+
+
+def _tried(row: dict[str, Any]) -> Tried:
+    known: dict[str, Any] = _texts(row, ("first", "alone", "without", "why", "cause"))
+    known |= {name: _names(row.get(name)) for name in ("named", "read", "made")}
+    return Tried(**known)
+
+
+def _names(value: Any) -> tuple[str, ...]:
+    return tuple(name for name in value if isinstance(name, str)) if isinstance(value, list) else ()
+
+
+def _count(value: Any) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) else 0
+
+
+def _texts(row: dict[str, Any], names: tuple[str, ...]) -> dict[str, str]:
+    return {name: row[name] for name in names if isinstance(row.get(name), str)}
