@@ -20,6 +20,7 @@ from typing import Any
 
 from e2e.cli_project import SESSION, Project
 from fakes import warm
+from fakes.pseudo_terminal import heard
 
 LIST = ".ralph/loops/shop/feature_list.json"
 ENTER, INTERRUPT, END = "\n", "\x03", "\x04"
@@ -142,9 +143,7 @@ class Asked:
         while time.monotonic() < due_s:
             ready, _, _ = select.select([self._master], [], [], 0.2)
             if ready:
-                with contextlib.suppress(OSError):  # how Linux reports the end of a pseudo-terminal
-                    found = os.read(self._master, 65536)
-                    self._said += found
-                    return bool(found)
-                return False
+                found = heard(self._master)
+                self._said += found
+                return bool(found)
         return False

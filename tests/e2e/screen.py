@@ -21,6 +21,8 @@ from typing import Any
 
 import pyte
 
+from fakes.pseudo_terminal import heard
+
 # Python 3.12 refuses forkpty beside running threads, so the child itself takes the terminal as its own.
 _TAKE = """
 import fcntl, os, sys, termios
@@ -190,9 +192,8 @@ class CommandScreen:
             readable, _, _ = select.select([self._master], [], [], 0.1)
             if not readable:
                 continue
-            try:
-                data = os.read(self._master, 65536)
-            except OSError:  # Linux reports the end of a pseudo-terminal as an error.
+            data = heard(self._master)
+            if not data:
                 return
             with self._drawing:
                 self.written += data

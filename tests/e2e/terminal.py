@@ -22,6 +22,7 @@ from typing import Any
 import pyte
 
 from e2e.client import ClientHome, client_arguments
+from fakes.pseudo_terminal import heard
 from ralphloop.lab.model_server import ModelServer
 
 COLUMNS, ROWS = 120, 40
@@ -150,10 +151,7 @@ class Terminal:
             readable, _, _ = select.select([self._master], [], [], 0.2)
             if not readable:
                 continue
-            try:
-                written = os.read(self._master, 65536)
-            except OSError:  # Linux reports the end of a pseudo-terminal as an error.
-                return
+            written = heard(self._master)
             if not written:
                 return
             with self._drawing:

@@ -20,6 +20,7 @@ from pathlib import Path
 import pytest
 
 import ralphloop
+from fakes.pseudo_terminal import heard
 from ralphloop.lab.demo_screen import Screen
 from ralphloop.lab.hook_call import ALLOW, HookAnswer, HookOutput
 
@@ -199,10 +200,7 @@ class Terminal:
         deadline = time.monotonic() + within_s
         while not until or until not in self.text:
             assert select.select([self._handle], [], [], max(0.0, deadline - time.monotonic()))[0], self.text
-            try:
-                chunk = os.read(self._handle, 65536)
-            except OSError:  # Linux says EIO when the last writer has gone
-                chunk = b""
+            chunk = heard(self._handle)
             if not chunk:
                 assert not until, self.text
                 return

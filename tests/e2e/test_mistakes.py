@@ -20,7 +20,7 @@ import pytest
 from e2e import mistakes, mistakes_in_lists
 from e2e.cli_project import Done, Project
 from e2e.mistakes import Mistake
-from fakes import warm
+from fakes import pseudo_terminal, warm
 from fakes.patience import eventually
 from ralphloop.views.fold import width_of
 
@@ -95,11 +95,5 @@ def _in_terminal(project: Project, mistake: Mistake) -> Done:
 
 
 def _listen(handle: int, heard: list[bytes]) -> None:
-    while True:
-        try:
-            data = os.read(handle, 65536)
-        except OSError:  # so Linux says that nobody else has the terminal any more
-            return
-        if not data:
-            return
+    while data := pseudo_terminal.heard(handle):
         heard.append(data)

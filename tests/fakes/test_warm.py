@@ -18,6 +18,7 @@ import pytest
 
 from fakes import warm
 from fakes.patience import eventually
+from fakes.pseudo_terminal import heard
 
 PROBE = str(Path(__file__).with_name("probe.py"))
 ENV = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "ODD": "\udcff ü", "EMPTY": "", "TZ": "Asia/Tokyo"}
@@ -172,17 +173,16 @@ def test_a_session_of_its_own_can_be_had(tmp_path: Path) -> None:
 def on_terminal(*words: str, cwd: Path, keys: bytes = b"", real: bool) -> tuple[int, bytes]:
     """The exit code and what is on a terminal of its own, where this was typed when it had begun to speak."""
     master, slave = os.openpty()
-    with open(master, "r+b", buffering=0) as typing:
+    with open(master, "wb", buffering=0) as typing:
         process = warm.start(
             words, env=ENV, cwd=cwd, program=warm.SCRIPT, stdin=slave, stdout=slave, stderr=slave,
             start_new_session=True, takes_terminal=True, real=real,
         )  # fmt: skip
         os.close(slave)
-        shown = typing.read(1 << 16)
+        shown = heard(master)
         typing.write(keys)
-        with contextlib.suppress(OSError):  # how Linux reports the end of a pseudo-terminal
-            while chunk := typing.read(1 << 16):
-                shown += chunk
+        while chunk := heard(master):
+            shown += chunk
         return process.wait(30), shown
 
 
