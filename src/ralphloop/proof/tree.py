@@ -9,7 +9,7 @@ import subprocess
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from ralphloop.proof import git_program
+from ralphloop.proof import executable
 from ralphloop.store import files
 
 GIT_S = 10.0  # a tree that takes longer to look at has no digest
@@ -48,7 +48,7 @@ def main_checkout(folder: str) -> str:
 
 
 def look(folder: str, env: Mapping[str, str]) -> Tree:
-    git = (git_program.find(folder, env), *OPTIONS)
+    git = (executable.find_git(folder, env), *OPTIONS)
     head = _run(folder, env, *git, "rev-parse", "--verify", "--quiet", "HEAD")
     if head is None:
         return Tree(None, None)
