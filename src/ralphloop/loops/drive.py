@@ -36,7 +36,7 @@ from ralphloop.loops.opened import driven_already, locked
 from ralphloop.loops.place import Place, choose, is_done, last_over, pick
 from ralphloop.loops.result import Result, Tell, code_of, quiet
 from ralphloop.loops.run_terms import Care, RunWish
-from ralphloop.proof import tree
+from ralphloop.proof import repository
 from ralphloop.runner.session_terms import Terms
 from ralphloop.store import arming, files, supervisor, tasks
 from ralphloop.store.loop import LoopFiles
@@ -98,7 +98,7 @@ def prepare(
     source = source or choose(place, name)
     wish = wish or RunWish()
     loop = _before(place, source, limits=wish.limits)
-    cwd = tree.folder_for(source.root, place.cwd)
+    cwd = repository.folder_for(source.root, place.cwd)
     settings = config.load(source.root, place.env)
     for warning in settings.warnings:
         told(warning)
@@ -291,7 +291,7 @@ def concluded(place: Place, name: str | None = None) -> Result | None:
         return None
     if over.state().outcome != COMPLETE or not source.enabled:
         return None
-    _conclude(over, cwd=tree.folder_for(source.root, place.cwd), env=place.env)
+    _conclude(over, cwd=repository.folder_for(source.root, place.cwd), env=place.env)
     if not is_done(source):
         return None
     facts, told, code = closing(over, env=place.env)

@@ -1,4 +1,4 @@
-"""The working tree that a check saw: where it runs, the commit, and a digest of what differs from it."""
+"""The working tree that a check saw: the commit, and a digest of what differs from it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from ralphloop.proof import executable
-from ralphloop.store import files
 
 GIT_S = 10.0  # a tree that takes longer to look at has no digest
 # of a tree whose digest is one of contents
@@ -25,26 +24,6 @@ NO_FETCH = {"GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none", "GIT_TERMINA
 class Tree(NamedTuple):
     head: str | None
     digest: str | None
-
-
-def folder_for(root: str, cwd: str) -> str:
-    """Where checks run: the project's folder, in the worktree of it that the session works in."""
-    folder = os.path.realpath(cwd) if os.path.isabs(cwd) else root
-    while folder != os.path.dirname(folder):
-        main = main_checkout(folder)
-        if main and (root == main or root.startswith(main.rstrip(os.sep) + os.sep)):
-            return os.path.normpath(os.path.join(folder, os.path.relpath(root, main)))
-        folder = os.path.dirname(folder)
-    return root
-
-
-def main_checkout(folder: str) -> str:
-    """The folder of the repository that has this one as a worktree, and knows it."""
-    gitdir, main = files.worktree_link(folder)
-    known = (files.read_quietly(os.path.join(gitdir, "gitdir")) or "").strip() if main else ""
-    if not known or not files.is_path(known):
-        return ""
-    return main if os.path.realpath(known) == os.path.realpath(os.path.join(folder, ".git")) else ""
 
 
 def look(folder: str, env: Mapping[str, str]) -> Tree:
