@@ -16,7 +16,7 @@ from ralphloop.domain.prompt import line
 from ralphloop.errors import UserError
 from ralphloop.loops.opened import Opened
 from ralphloop.loops.place import UNDER_WAY, Place, begun, has_work, pick, require_person
-from ralphloop.loops.result import Result, code_of
+from ralphloop.loops.result import Result
 from ralphloop.proof import check_record
 from ralphloop.store import files, shelf
 from ralphloop.store.loop import JOURNAL, LoopFiles
@@ -178,7 +178,7 @@ def report(place: Place, name: str | None = None, *, shape: str = "md", output: 
     if output is not None:
         require_person(place.env, "a file of your choice")
     found = report_of(pick(place, name), now=time.time(), env=place.env)
-    code = code_of(found.view)
+    code = found.view.exit_code
     facts = {"exit_code": code, **to_json(found)}
     text = _rendered(found, shape, facts)
     if output is None:
