@@ -22,7 +22,7 @@ from ralphloop.store import files, shelf
 from ralphloop.store.loop import JOURNAL, LoopFiles
 from ralphloop.tasklists.registry import own_file
 from ralphloop.tasklists.source import Source
-from ralphloop.views import proof_told
+from ralphloop.views import terminal
 from ralphloop.views.journal import rest_of
 from ralphloop.views.live.feed import Tail
 from ralphloop.views.snapshot import (
@@ -100,7 +100,7 @@ def journal(
 def findings(place: Place, name: str | None = None) -> list[str]:
     """What the proof of a loop that is complete leaves in doubt, and what was noted, a line each."""
     view = view_of(pick(place, name), now=time.time())
-    return proof_told.lines(view, proof_told.SAID_MAX) if view.outcome == COMPLETE else []
+    return terminal.proof_lines(view) if view.outcome == COMPLETE else []
 
 
 def events(
