@@ -8,7 +8,7 @@ from ralphloop.domain.prompt import count, cut, line
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from dataclasses import KW_ONLY
-    from typing import Any, Iterable, Optional
+    from typing import Any, Optional
 
 # doubts: never under a plain `complete`
 CRITERIA, IDLE, NOTHING, REMOVED, LINE = "criteria", "idle", "nothing", "removed", "line"
@@ -50,14 +50,6 @@ def read(data: Any) -> Optional[Finding]:
         return None
     files = tuple(name for name in named if isinstance(name, str))
     return Finding(data["kind"], said=said, task=task, files=files)
-
-
-def doubts(found: Iterable[Finding]) -> list[Finding]:
-    return [one for one in found if one.is_doubt]
-
-
-def notes(found: Iterable[Finding]) -> list[Finding]:
-    return [one for one in found if not one.is_doubt]
 
 
 def told(found: list[Finding]) -> str:

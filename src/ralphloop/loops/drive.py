@@ -34,9 +34,9 @@ from ralphloop.loops.consent import Approval
 from ralphloop.loops.doubt import Looked
 from ralphloop.loops.opened import driven_already, locked
 from ralphloop.loops.place import Place, choose, is_done, last_over, pick
-from ralphloop.loops.result import Result, Tell, code_of, quiet
+from ralphloop.loops.result import Result, Tell, quiet
 from ralphloop.loops.run_terms import Care, RunWish
-from ralphloop.proof import tree
+from ralphloop.proof import repository
 from ralphloop.runner.session_terms import Terms
 from ralphloop.store import arming, files, supervisor, tasks
 from ralphloop.store.loop import LoopFiles
@@ -98,7 +98,7 @@ def prepare(
     source = source or choose(place, name)
     wish = wish or RunWish()
     loop = _before(place, source, limits=wish.limits)
-    cwd = tree.folder_for(source.root, place.cwd)
+    cwd = repository.folder_for(source.root, place.cwd)
     settings = config.load(source.root, place.env)
     for warning in settings.warnings:
         told(warning)
@@ -291,7 +291,7 @@ def concluded(place: Place, name: str | None = None) -> Result | None:
         return None
     if over.state().outcome != COMPLETE or not source.enabled:
         return None
-    _conclude(over, cwd=tree.folder_for(source.root, place.cwd), env=place.env)
+    _conclude(over, cwd=repository.folder_for(source.root, place.cwd), env=place.env)
     if not is_done(source):
         return None
     facts, told, code = closing(over, env=place.env)
@@ -337,7 +337,6 @@ def closing(loop: LoopFiles, *, env: Mapping[str, str], doubts: Sequence[str] = 
     """How a run came out, with what was doubtful about its list; the exit code says it, too."""
     loop.record, now = loop.shelf.fresh(loop.record), time.time()
     view = with_spending(view_of(loop, now=now), loop, env=env, now=now)
-    code = code_of(view)
     told = list(terminal.block(view, now=now))
     if view.outcome == COMPLETE:
         told.append(f"  `ralphloop report {view.name}` tells what was done.")
@@ -345,7 +344,7 @@ def closing(loop: LoopFiles, *, env: Mapping[str, str], doubts: Sequence[str] = 
         "doubts": list(doubts),
         "proof": proof_json(view.proof),
     }  # the list's, and what came of the proof
-    return Result({"exit_code": code, **view.to_json(), **about}, tuple(told), code)
+    return Result({"exit_code": view.exit_code, **view.to_json(), **about}, tuple(told), view.exit_code)
 
 
 def serve(request: dict[str, Any], place: Place, *, words: int, answer: Callable[[str], None]) -> None:

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from ralphloop.domain.table import exit_code
 from ralphloop.domain.table import exit_code_table as exit_code_table
-
-if TYPE_CHECKING:
-    from ralphloop.views.snapshot import LoopView
 
 Tell = Callable[[str], None]  # hears a line while the work goes on
 
@@ -28,8 +24,3 @@ class Result(NamedTuple):
 
 def quiet(_: str) -> None:
     """For whoever wants to hear nothing until the end."""
-
-
-def code_of(view: LoopView) -> int:
-    """The exit code that tells how a loop ended or rests, as it is shown."""
-    return exit_code(view.state, view.outcome, uncommitted=bool(view.uncommitted), doubted=view.doubted)

@@ -13,7 +13,7 @@ from ralphloop.config.keys import permission_mode
 from ralphloop.domain import jsontext
 from ralphloop.errors import UserError
 from ralphloop.loops.place import Place, require_person
-from ralphloop.proof.tree import main_checkout
+from ralphloop.proof.repository import main_checkout
 from ralphloop.runner.session_terms import Terms
 from ralphloop.store import files
 from ralphloop.store.installs import SettingsFile

@@ -20,7 +20,7 @@ from ralphloop.domain.model import CANCELLED, CAP_VARIABLE, ENDED
 from ralphloop.engine.words import words_for
 from ralphloop.errors import UserError
 from ralphloop.loops.place import Place, pick
-from ralphloop.proof import git_program
+from ralphloop.proof import executable
 from ralphloop.store import files, shelf, tasks
 from ralphloop.store.loop import LoopFiles
 from ralphloop.tasklists.registry import own_file, traits
@@ -135,7 +135,7 @@ def record_programs(place: Place) -> None:
     PATH is the agent's."""
     record_python(place)
     if not agent_in(place.env):
-        git_program.record(place.cwd, place.env)
+        executable.record_git(place.cwd, place.env)
 
 
 def must_be_launchable(place: Place) -> None:

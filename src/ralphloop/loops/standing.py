@@ -16,13 +16,13 @@ from ralphloop.domain.prompt import line
 from ralphloop.errors import UserError
 from ralphloop.loops.opened import Opened
 from ralphloop.loops.place import UNDER_WAY, Place, begun, has_work, pick, require_person
-from ralphloop.loops.result import Result, code_of
+from ralphloop.loops.result import Result
 from ralphloop.proof import check_record
 from ralphloop.store import files, shelf
 from ralphloop.store.loop import JOURNAL, LoopFiles
 from ralphloop.tasklists.registry import own_file
 from ralphloop.tasklists.source import Source
-from ralphloop.views import proof_told
+from ralphloop.views import terminal
 from ralphloop.views.journal import rest_of
 from ralphloop.views.live.feed import Tail
 from ralphloop.views.snapshot import (
@@ -100,7 +100,7 @@ def journal(
 def findings(place: Place, name: str | None = None) -> list[str]:
     """What the proof of a loop that is complete leaves in doubt, and what was noted, a line each."""
     view = view_of(pick(place, name), now=time.time())
-    return proof_told.lines(view, proof_told.SAID_MAX) if view.outcome == COMPLETE else []
+    return terminal.proof_lines(view) if view.outcome == COMPLETE else []
 
 
 def events(
@@ -178,7 +178,7 @@ def report(place: Place, name: str | None = None, *, shape: str = "md", output: 
     if output is not None:
         require_person(place.env, "a file of your choice")
     found = report_of(pick(place, name), now=time.time(), env=place.env)
-    code = code_of(found.view)
+    code = found.view.exit_code
     facts = {"exit_code": code, **to_json(found)}
     text = _rendered(found, shape, facts)
     if output is None:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from ralphloop import errors
 from ralphloop.agents.registry import client
 from ralphloop.domain import jsontext
-from ralphloop.proof import command_word, difference, git_program, repository, tree
+from ralphloop.proof import difference, executable, repository, tree
 from ralphloop.proof.difference import Change as Change
 from ralphloop.proof.difference import Comparison, Since, changed_at
 from ralphloop.proof.look import Kept, Look, first
@@ -153,11 +153,11 @@ def _programs(
     known: dict[str, str] = {}
     for command in commands:
         words = found.setdefault(command, {})
-        for word in command_word.programs(command):
-            lead = command_word.lead(word, env.get("PATH", ""), folder=folder)
+        for word in executable.programs(command):
+            lead = executable.lead(word, env.get("PATH", ""), folder=folder)
             real = os.path.realpath(lead) if lead else ""
             if real and real not in known:
-                known[real] = command_word.content(real)
+                known[real] = executable.content(real)
             words[word] = (real, known.get(real, ""))
     return found
 
@@ -348,7 +348,7 @@ def checkout(
     back: those of the repository itself, into this work tree of it, or of the one in it at `prefix`, whose
     paths are then its own."""
     kept, top = baseline.kept[prefix], os.path.join(top or baseline.top, prefix).rstrip(os.sep)
-    words = (git_program.find(top, env), *OPTIONS, *kept.options(), "-C", top)
+    words = (executable.find_git(top, env), *OPTIONS, *kept.options(), "-C", top)
     return words, {**tree.git_env(env), **kept.variables(_own(loop), top, _others(baseline))}
 
 
@@ -371,7 +371,7 @@ def programs_now(
     found = []
     for command in commands:
         for word, (was, digest) in baseline.programs.get(command, {}).items():
-            lead = command_word.lead(word, env.get("PATH", ""), folder=folder) if was else ""
+            lead = executable.lead(word, env.get("PATH", ""), folder=folder) if was else ""
             if lead and _is_other(lead, was, digest, baseline.at):
                 inside = [path for path in (lead, os.path.realpath(lead)) if files.inside(path, top)]
                 ignored = [path for path in inside if _is_ignored(top, path, env)]
@@ -383,7 +383,7 @@ def programs_now(
 def _is_other(lead: str, was: str, digest: str, at: float) -> bool:
     """A file from before the start is as it was, since nobody but the system sets when it was changed."""
     real = os.path.realpath(lead)
-    return command_word.changed_at(lead) > at and (command_word.content(real) != digest or not digest)
+    return executable.changed_at(lead) > at and (executable.content(real) != digest or not digest)
 
 
 def _is_ignored(top: str, path: str, env: Mapping[str, str]) -> bool:

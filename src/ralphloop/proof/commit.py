@@ -17,7 +17,7 @@ from ralphloop.domain.ledger import COMMIT_FAULT, Ledger, commits_undone, name_t
 from ralphloop.domain.model import PROVEN, Task
 from ralphloop.domain.prompt import TURNS, cut, line
 from ralphloop.proof import check_record
-from ralphloop.proof.tree import folder_for
+from ralphloop.proof.repository import folder_for
 from ralphloop.proof.worktree import Index, Worktree, dirty
 from ralphloop.store import files, tasks
 from ralphloop.store.loop import LoopFiles

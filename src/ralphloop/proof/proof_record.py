@@ -48,11 +48,11 @@ class ProofRecord(NamedTuple):
 
     @property
     def doubts(self) -> list[Finding]:
-        return finding.doubts(self.findings)
+        return [one for one in self.findings if one.is_doubt]
 
     @property
     def notes(self) -> list[Finding]:
-        return finding.notes(self.findings)
+        return [one for one in self.findings if not one.is_doubt]
 
 
 def load(loop: LoopFiles) -> ProofRecord:

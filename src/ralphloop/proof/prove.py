@@ -23,7 +23,7 @@ from ralphloop.domain.model import (
     Task,
     TaskList,
 )
-from ralphloop.proof import approval, check_record, protect, tree
+from ralphloop.proof import approval, check_record, protect, repository, tree
 from ralphloop.proof.checker import GREEN, RED, UNFINISHED, WAITS, Checker, Due, Origin, Verdict, due
 from ralphloop.store import approvals, tasks
 from ralphloop.store.loop import LoopFiles
@@ -63,7 +63,7 @@ class Prover:
         self.touched: list[protect.Touched] = []
         self._loop = loop
         self._env = env
-        self._folder = tree.folder_for(loop.record.root, cwd)
+        self._folder = repository.folder_for(loop.record.root, cwd)
         self._checker = Checker(loop, folder=self._folder, env=env, origin=origin, budget_s=budget_s, say=say)
         self._due: list[Due] = []
         self._need = ""

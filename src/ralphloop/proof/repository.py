@@ -1,5 +1,6 @@
-"""A git repository as its files say, read by hand: where it is, what is checked out, its own settings, and
-the flags in its index. No process, nothing written, and no setting of the repository's is obeyed."""
+"""A git repository as its files say, read by hand: where it and its worktrees are, what is checked out, its
+own settings, and the flags in its index. No process, nothing written, and no setting of the repository's is
+obeyed."""
 
 from __future__ import annotations
 
@@ -69,6 +70,26 @@ def at(top: str) -> Repository | None:
         return None
     common = (files.read_quietly(os.path.join(git, "commondir")) or "").strip()
     return Repository(top, git, os.path.realpath(os.path.join(git, common)) if files.is_path(common) else git)
+
+
+def folder_for(root: str, cwd: str) -> str:
+    """Where checks run: the project's folder, in the worktree of it that the session works in."""
+    folder = os.path.realpath(cwd) if os.path.isabs(cwd) else root
+    while folder != os.path.dirname(folder):
+        main = main_checkout(folder)
+        if main and (root == main or root.startswith(main.rstrip(os.sep) + os.sep)):
+            return os.path.normpath(os.path.join(folder, os.path.relpath(root, main)))
+        folder = os.path.dirname(folder)
+    return root
+
+
+def main_checkout(folder: str) -> str:
+    """The folder of the repository that has this one as a worktree, and knows it."""
+    gitdir, main = files.worktree_link(folder)
+    known = (files.read_quietly(os.path.join(gitdir, "gitdir")) or "").strip() if main else ""
+    if not known or not files.is_path(known):
+        return ""
+    return main if os.path.realpath(known) == os.path.realpath(os.path.join(folder, ".git")) else ""
 
 
 def head(repository: Repository) -> tuple[str, str]:

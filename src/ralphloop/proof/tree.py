@@ -1,4 +1,4 @@
-"""The working tree that a check saw: where it runs, the commit, and a digest of what differs from it."""
+"""The working tree that a check saw: the commit, and a digest of what differs from it."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ import subprocess
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from ralphloop.proof import git_program
-from ralphloop.store import files
+from ralphloop.proof import executable
 
 GIT_S = 10.0  # a tree that takes longer to look at has no digest
 # of a tree whose digest is one of contents
@@ -27,28 +26,8 @@ class Tree(NamedTuple):
     digest: str | None
 
 
-def folder_for(root: str, cwd: str) -> str:
-    """Where checks run: the project's folder, in the worktree of it that the session works in."""
-    folder = os.path.realpath(cwd) if os.path.isabs(cwd) else root
-    while folder != os.path.dirname(folder):
-        main = main_checkout(folder)
-        if main and (root == main or root.startswith(main.rstrip(os.sep) + os.sep)):
-            return os.path.normpath(os.path.join(folder, os.path.relpath(root, main)))
-        folder = os.path.dirname(folder)
-    return root
-
-
-def main_checkout(folder: str) -> str:
-    """The folder of the repository that has this one as a worktree, and knows it."""
-    gitdir, main = files.worktree_link(folder)
-    known = (files.read_quietly(os.path.join(gitdir, "gitdir")) or "").strip() if main else ""
-    if not known or not files.is_path(known):
-        return ""
-    return main if os.path.realpath(known) == os.path.realpath(os.path.join(folder, ".git")) else ""
-
-
 def look(folder: str, env: Mapping[str, str]) -> Tree:
-    git = (git_program.find(folder, env), *OPTIONS)
+    git = (executable.find_git(folder, env), *OPTIONS)
     head = _run(folder, env, *git, "rev-parse", "--verify", "--quiet", "HEAD")
     if head is None:
         return Tree(None, None)

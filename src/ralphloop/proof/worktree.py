@@ -17,7 +17,7 @@ from pathlib import Path
 from ralphloop import errors
 from ralphloop.agents.registry import client
 from ralphloop.domain.prompt import line
-from ralphloop.proof import git_program, tree
+from ralphloop.proof import executable, tree
 
 PREPARE_S = 120.0
 SHOWN = 10
@@ -294,7 +294,7 @@ class Git:
     ) -> None:
         """`own` are variables that lead git to a folder of ours, whose files nobody else may read."""
         self._folder = folder
-        self._words = (git_program.find(folder, env), *OPTIONS, *options)
+        self._words = (executable.find_git(folder, env), *OPTIONS, *options)
         self._env = {**tree.git_env(env), **(own or {})}
         self._umask = 0o077 if own else -1
         self._deadline = time.monotonic() + budget_s

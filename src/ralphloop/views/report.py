@@ -17,10 +17,11 @@ from ralphloop.proof import check_record
 from ralphloop.proof.still import still_proven
 from ralphloop.store import files
 from ralphloop.store.loop import LoopFiles
-from ralphloop.views import journal, proof_told
+from ralphloop.views import journal
 from ralphloop.views.figure import Share, Spending, Used, spending_of, used
 from ralphloop.views.journal import Entry, Stretch
 from ralphloop.views.snapshot import LoopView, TaskView, view_of, worked_until
+from ralphloop.views.terminal import doubts_told
 
 SHOWN = 5
 UNKNOWN = "unknown"  # the state of a task that the journal names and the list does not
@@ -178,7 +179,7 @@ class Report(NamedTuple):
     @property
     def outcome(self) -> str:
         """What it came to, or the state of a loop that has not come to anything yet."""
-        doubts = proof_told.counted(self.view)
+        doubts = doubts_told(self.view)
         return (self.view.outcome or self.view.state) + (f", with {doubts}" if doubts else "")
 
     @property

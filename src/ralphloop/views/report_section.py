@@ -10,13 +10,16 @@ from ralphloop.domain.model import COMPLETE, PROVEN, THE_LIST, VOUCHED
 from ralphloop.domain.prompt import done
 from ralphloop.domain.table import LIMITS
 from ralphloop.proof.proof_record import GREEN, RED, UNTRIED
-from ralphloop.views import figure, journal, proof_told
+from ralphloop.views import figure, journal
 from ralphloop.views.figure import Share, Used, local, spent_told
+from ralphloop.views.fold import cut, few, shown
 from ralphloop.views.report import COMPLETION, Check, FinalRun, Refused, Report, TaskReport
+from ralphloop.views.terminal import sentence
 
 UNKNOWN = "unknown"
 DOUBT = "doubt"  # the name of a fact that is one
 DOUBTS_SHOWN = 10  # at the top
+FILES_SHOWN, NAME_MAX = 5, 120  # beside a task; cells of a file's name
 _TRIED = {GREEN: "green", RED: "red", UNTRIED: "not tried"}
 
 
@@ -86,7 +89,7 @@ def facts(report: Report) -> list[tuple[str, str]]:
 def _doubts(report: Report) -> Iterator[tuple[str, str]]:
     doubts = report.view.proof.doubts
     for one in doubts[:DOUBTS_SHOWN]:
-        yield DOUBT, proof_told.sentence(one)
+        yield DOUBT, sentence(one)
     if len(doubts) > DOUBTS_SHOWN:
         yield DOUBT, f"and {len(doubts) - DOUBTS_SHOWN:,} more, below"
 
@@ -113,7 +116,7 @@ def _limits(report: Report) -> Section:
 def _tasks(report: Report) -> Section:
     columns = ("task", "state", "title", "attempts", "refused", "time", "tokens", "dollars", "evidence")
     more: dict[str, Sequence[str]] = {
-        "turned by": [proof_told.names(task.turned) for task in report.tasks],
+        "turned by": [names(task.turned) for task in report.tasks],
         "commit": [Code(task.commit[:10]) for task in report.tasks],
     }
     told = {name: values for name, values in more.items() if any(values)}
@@ -199,10 +202,15 @@ def _findings(report: Report) -> Section:
     """All of them, with the files that they name; the doubts come first."""
     proof = report.view.proof
     rows = tuple(
-        (one.kind, one.task or "all", proof_told.sentence(one), proof_told.names(one.files) or "–")
+        (one.kind, one.task or "all", sentence(one), names(one.files) or "–")
         for one in (*proof.doubts, *proof.notes)
     )
     return Section("findings", "Doubts and notes", ("kind", "task", "what", "files"), rows)
+
+
+def names(files: Sequence[str]) -> str:
+    """The first of these files, and how many more there are."""
+    return few([cut(shown(name, NAME_MAX), NAME_MAX) for name in files[:FILES_SHOWN]], len(files))
 
 
 def _tried(report: Report) -> Section:

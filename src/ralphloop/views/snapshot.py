@@ -24,7 +24,7 @@ from ralphloop.domain.model import (
     LoopState,
     TaskList,
 )
-from ralphloop.domain.table import WAIT, outcome
+from ralphloop.domain.table import WAIT, exit_code, outcome
 from ralphloop.domain.worklist import Worklist
 from ralphloop.engine import spending as counter
 from ralphloop.engine.api_error import masked
@@ -119,6 +119,11 @@ class LoopView(NamedTuple):
     @property
     def mood(self) -> str:
         return WAIT if self.live or self.doubted else outcome(self.outcome).mood
+
+    @property
+    def exit_code(self) -> int:
+        """What tells how it ended or rests, as it is shown."""
+        return exit_code(self.state, self.outcome, uncommitted=bool(self.uncommitted), doubted=self.doubted)
 
     @property
     def unverified(self) -> int:

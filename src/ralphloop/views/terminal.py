@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from ralphloop.agents.registry import client
 from ralphloop.domain.ledger import not_committed
@@ -29,16 +30,21 @@ from ralphloop.domain.model import (
     SET_ASIDE,
     SKIPPED,
 )
-from ralphloop.domain.prompt import answering, done, plain, turns
+from ralphloop.domain.prompt import answering, count, done, plain, turns
 from ralphloop.domain.table import BUDGETS, LIMITS, LOOP, outcome
 from ralphloop.tasklists.registry import traits
-from ralphloop.views import figure, proof_told
+from ralphloop.views import figure
 from ralphloop.views.figure import context_told, local, spent_told
-from ralphloop.views.fold import COLUMNS, ROWS, cut, padded, width_of
+from ralphloop.views.fold import COLUMNS, ROWS, SHOWN, cut, padded, shown, width_of
 from ralphloop.views.snapshot import LoopView, TaskView
+
+if TYPE_CHECKING:
+    from ralphloop.domain.finding import Finding
 
 ID_MAX = 24  # cells of a task's id that stands beside its title
 DAY_S = 24 * 3600.0
+DOUBTS_SHOWN = 5  # where there is more to see than doubts
+SAID_MAX, NOTE_MAX = 400, 120  # cells of a doubt, and of one of several notes
 
 
 def blocks(
@@ -59,7 +65,7 @@ def block(view: LoopView, *, now: float, width: int = COLUMNS) -> list[str]:
     most = 3 * width  # what is longer is in the journal
     where = os.path.relpath(os.path.dirname(view.path), view.root)
     lines = [plain(_headline(view)), plain(f"  {view.layout} · {where} · {_owner(view)} · {_age(view, now)}")]
-    lines += ["  " + text for text in proof_told.lines(view, most)]
+    lines += ["  " + text for text in proof_lines(view, most)]
     if view.fault and view.outcome not in FINAL:
         lines.append("  the tasks cannot be read: " + _short(view.fault, most))
     if view.detail and view.detail != view.fault and not (view.fault and view.outcome == CORRUPT):
@@ -94,8 +100,36 @@ def state_told(view: LoopView) -> str:
     if view.undriven:
         return "nobody drives it"
     if view.state == ENDED:
-        return ", ".join(filter(None, (view.outcome or ENDED, proof_told.counted(view))))
+        return ", ".join(filter(None, (view.outcome or ENDED, doubts_told(view))))
     return f"{PAUSED} ({view.outcome})" if view.state == PAUSED and view.outcome else view.state
+
+
+def doubts_told(view: LoopView) -> str:
+    """`2 doubts`; empty for a loop that is not complete, or of whose proof nothing is doubtful."""
+    return count(len(view.proof.doubts), "doubt") if view.doubted else ""
+
+
+def proof_lines(view: LoopView, most: int = SAID_MAX) -> list[str]:
+    """A line for each of the first doubts, and one for all notes."""
+    doubts, notes = view.proof.doubts, view.proof.notes
+    told = [f"doubt: {sentence(one, most)}" for one in doubts[:DOUBTS_SHOWN]]
+    more = len(doubts) - DOUBTS_SHOWN
+    if more > 0:
+        told.append(f"and {count(more, 'more doubt')}: `ralphloop report {view.name}` names all")
+    if notes:
+        first = [sentence(one, NOTE_MAX) for one in notes[:SHOWN]]
+        told.append("noted: " + _joined(first, len(notes)))
+    return told
+
+
+def sentence(one: Finding, most: int = SAID_MAX) -> str:
+    """Without its full stop, on one line, with nothing in it that a terminal obeys."""
+    return cut(shown(one.said, most), most) or one.kind
+
+
+def _joined(first: Sequence[str], all_of_them: int) -> str:
+    more = all_of_them - len(first)
+    return "; ".join([*first, *([f"and {more:,} more"] if more else [])])
 
 
 def _owner(view: LoopView) -> str:
@@ -262,12 +296,12 @@ def task_table(view: LoopView, *, width: int, rows: int) -> list[str]:
     """Id, state, attempts and title of each task; of a long list the part around the next one."""
     is_long = any(width_of(task.id) > ID_MAX for task in view.tasks)
     first, last = _window(view, max(rows // 2 if is_long else rows, 8))
-    shown = view.tasks[first:last]
-    ids = [_short(task.id, width - 4) for task in shown]
+    tasks = view.tasks[first:last]
+    ids = [_short(task.id, width - 4) for task in tasks]
     wide = max((width_of(text) for text in ids if width_of(text) <= ID_MAX), default=0)
-    states = max(len(task.state) for task in shown)
+    states = max(len(task.state) for task in tasks)
     lines = [f"  … {first} before"] if first else []
-    for text, task in zip(ids, shown, strict=True):
+    for text, task in zip(ids, tasks, strict=True):
         tries = str(task.attempts) if task.attempts else "-"
         row = f"  {_sign(task)} {padded(text, wide)}"
         if width_of(text) > ID_MAX:  # it is to be copied, so it is shown whole

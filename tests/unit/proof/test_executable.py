@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ralphloop.proof import command_word
+from ralphloop.proof import executable
 
 WORDS = {
     "one": ("pytest -q tests", ["pytest"]),
@@ -37,7 +37,7 @@ WORDS = {
 @pytest.mark.parametrize("kind", WORDS)
 def test_the_words_in_command_position(kind: str) -> None:
     command, expected = WORDS[kind]
-    assert command_word.programs(command) == expected
+    assert executable.programs(command) == expected
 
 
 def program(place: Path, text: str = "#!/bin/sh\n") -> Path:
@@ -50,31 +50,31 @@ def program(place: Path, text: str = "#!/bin/sh\n") -> Path:
 def test_a_word_leads_to_the_first_program_on_the_path(tmp_path: Path) -> None:
     first, second = program(tmp_path / "one/tool"), program(tmp_path / "two/tool")
     path = f"{tmp_path}/none:{tmp_path}/one:{tmp_path}/two"
-    assert command_word.lead("tool", path, folder="/") == str(first)
+    assert executable.lead("tool", path, folder="/") == str(first)
     first.chmod(0o644)
-    assert command_word.lead("tool", path, folder="/") == str(second)
-    assert command_word.lead("tool", "two", folder=str(tmp_path)) == str(second)
-    assert command_word.lead("two/tool", "", folder=str(tmp_path)) == str(second)
+    assert executable.lead("tool", path, folder="/") == str(second)
+    assert executable.lead("tool", "two", folder=str(tmp_path)) == str(second)
+    assert executable.lead("two/tool", "", folder=str(tmp_path)) == str(second)
 
 
 @pytest.mark.parametrize("word", ["test", "cd", "none", "$TOOL", "`x`", "x*", "a\0b", "/", "./", "~nobody/x"])
 def test_what_a_shell_does_itself_or_nobody_can_tell_leads_nowhere(tmp_path: Path, word: str) -> None:
-    assert command_word.lead(word, "/usr/bin:/bin", folder=str(tmp_path)) == ""
+    assert executable.lead(word, "/usr/bin:/bin", folder=str(tmp_path)) == ""
 
 
 def test_a_large_program_is_known_by_its_times(tmp_path: Path) -> None:
-    place = program(tmp_path / "large", "x" * (command_word.DIGEST_MAX + 1))
-    known = command_word.content(str(place))
+    place = program(tmp_path / "large", "x" * (executable.DIGEST_MAX + 1))
+    known = executable.content(str(place))
     assert known.startswith("stat-")
-    place.write_text("y" * (command_word.DIGEST_MAX + 1))
-    assert command_word.content(str(place)) != known
-    assert command_word.content(str(tmp_path / "gone")) == ""
+    place.write_text("y" * (executable.DIGEST_MAX + 1))
+    assert executable.content(str(place)) != known
+    assert executable.content(str(tmp_path / "gone")) == ""
 
 
 def test_a_new_link_to_an_old_program_is_new(tmp_path: Path) -> None:
-    old = command_word.changed_at("/bin/sh")
+    old = executable.changed_at("/bin/sh")
     os.symlink("/bin/sh", tmp_path / "a")
     os.symlink("a", tmp_path / "b")
-    assert command_word.changed_at(str(tmp_path / "b")) > old
+    assert executable.changed_at(str(tmp_path / "b")) > old
     os.symlink("loop", tmp_path / "loop")
-    assert command_word.changed_at(str(tmp_path / "loop")) > old
+    assert executable.changed_at(str(tmp_path / "loop")) > old

@@ -1,14 +1,16 @@
-"""The words of a shell command that name programs, and the files that they lead to. Nothing is run."""
+"""Programs, and the file that each one is: those that a shell command names, and the git that we start. That
+is by an absolute path that a person's `start` or `install` recorded, else from a place of the system's own;
+never by the PATH of a session, on which an agent can put another. Nothing is run."""
 
 from __future__ import annotations
 
 import hashlib
 import os
 import re
-import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
-from ralphloop.store import files
+from ralphloop.proof import repository
+from ralphloop.store import files, shelf
 
 COMMAND_MAX = 20_000  # characters of a command that are looked at
 # A larger file is known by its size and times: a runtime of 100 MB takes longer to read than a whole tree.
@@ -33,6 +35,12 @@ _ASSIGNMENT = r"[A-Za-z_]\w*\+?="
 _AMOUNT = r"[+-]?\d+(\.\d+)?[smhd%]?|\{\}"
 _SIGNS = "();<>|&\n"
 
+GIT_RECORD = "git"  # in the state directory
+GIT_PLACES = (  # the system's own
+    "/usr/bin", "/usr/local/bin", "/bin", "/opt/homebrew/bin", "/opt/local/bin", "/run/current-system/sw/bin",
+    "/nix/var/nix/profiles/default/bin", "/home/linuxbrew/.linuxbrew/bin", "/usr/pkg/bin",
+)  # fmt: skip
+
 
 def programs(command: str) -> list[str]:
     """The words in command position, each once, in order."""
@@ -40,6 +48,8 @@ def programs(command: str) -> list[str]:
 
 
 def _words(command: str) -> list[str]:
+    import shlex  # a claim that is judged asks for git alone
+
     reader = shlex.shlex(command, posix=True, punctuation_chars=_SIGNS)
     reader.whitespace, reader.whitespace_split, reader.commenters = " \t\r", True, ""
     try:
@@ -123,3 +133,45 @@ def changed_at(path: str) -> float:
         except OSError:
             break
     return latest
+
+
+def find_git(folder: str, env: Mapping[str, str]) -> str:
+    """The git to start in this folder; where there is none, a path that is not there."""
+    known = (files.read_quietly(_git_record(env)) or "").strip()
+    if known and _is_program(known) and not _is_in(known, _tops(folder, env)):
+        return known
+    usual = [os.path.join(place, "git") for place in GIT_PLACES]
+    return next(filter(_is_program, usual), usual[0])
+
+
+def record_git(folder: str, env: Mapping[str, str]) -> None:
+    """Keep the git of the person who stands in this folder, but none that the repository brings along."""
+    tops = _tops(folder, env)
+    found = next((path for path in offered("git", env.get("PATH", "")) if not _is_in(path, tops)), "")
+    if found and files.read_quietly(_git_record(env)) != found + "\n":
+        files.make_folder(shelf.home(env))
+        files.write_text(_git_record(env), found + "\n")
+
+
+def _git_record(env: Mapping[str, str]) -> str:
+    return os.path.join(shelf.home(env), GIT_RECORD)
+
+
+def _tops(folder: str, env: Mapping[str, str]) -> list[str]:
+    """The repositories that the folder lies in, each with the checkout that it is a worktree of; without one
+    the folder itself. Not every repository there is: Homebrew's own git lies in one; nor the home of a person
+    who keeps it in git."""
+    home = os.path.realpath(env.get("HOME") or "/")
+    tops = []
+    found = repository.find(folder)
+    while found is not None and found.top != home:
+        tops += [found.top, *[os.path.dirname(found.common)] * found.common.endswith(os.sep + ".git")]
+        found = repository.find(os.path.dirname(found.top))
+    real = os.path.realpath(folder)
+    return tops or [top for top in [real] if top not in (home, os.sep)]
+
+
+def _is_in(path: str, tops: list[str]) -> bool:
+    """Whether the file, or the link to it, lies in one of these folders."""
+    link = os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))
+    return any(one.startswith(top + os.sep) for one in (link, os.path.realpath(path)) for top in tops)

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from ralphloop.errors import GitError
-from ralphloop.proof import git_program, tree
+from ralphloop.proof import executable, tree
 from ralphloop.proof.worktree import Git
 from unit.proof.test_tree import Repository
 
-REAL = shutil.which("git", path=os.pathsep.join(git_program.PLACES)) or ""
+REAL = shutil.which("git", path=os.pathsep.join(executable.GIT_PLACES)) or ""
 
 
 def program(place: Path, script: str = f'#!/bin/sh\nexec {REAL} "$@"\n') -> Path:
@@ -39,7 +39,7 @@ class Person:
 
     def record(self, cwd: Path | None = None, path: str = "") -> str:
         env = {**self.env, "PATH": path} if path else self.env
-        git_program.record(str(cwd or self.root), env)
+        executable.record_git(str(cwd or self.root), env)
         return self.recorded()
 
     def write(self, text: object) -> None:
@@ -48,7 +48,7 @@ class Person:
         place.write_text(f"{text}\n")
 
     def find(self, cwd: Path | None = None) -> str:
-        return git_program.find(str(cwd or self.root), {**self.env, "PATH": "/nowhere"})
+        return executable.find_git(str(cwd or self.root), {**self.env, "PATH": "/nowhere"})
 
 
 @pytest.fixture
@@ -143,7 +143,7 @@ def test_a_look_and_a_commit_start_the_one_that_is_recorded(person: Person, tmp_
 
 
 def test_without_any_git_there_is_nothing_to_say(person: Person, monkeypatch) -> None:
-    monkeypatch.setattr(git_program, "PLACES", ("/nowhere",))
+    monkeypatch.setattr(executable, "GIT_PLACES", ("/nowhere",))
     assert tree.look(str(person.root), person.env) == tree.Tree(None, None)
     with pytest.raises(GitError, match="git cannot be started"):
         Git(str(person.root), person.env, budget_s=60.0).out("status")

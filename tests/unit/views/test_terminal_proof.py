@@ -7,7 +7,7 @@ from typing import Any
 from ralphloop.domain.finding import CRITERIA, NOT_TRIED, Finding
 from ralphloop.domain.table import BAD, GOOD, WAIT
 from ralphloop.proof.proof_record import ProofRecord
-from ralphloop.views import proof_told, terminal
+from ralphloop.views import report_section, terminal
 from ralphloop.views.fold import fold, width_of
 from ralphloop.views.snapshot import LoopView
 from unit.domain.cases import each
@@ -81,7 +81,7 @@ def test_each_doubt_has_a_line_and_all_notes_have_one() -> None:
 
 
 def test_of_many_doubts_the_first_are_shown_and_where_all_are() -> None:
-    told = proof_told.lines(ended(*map(doubt, range(1, 1001))), 240)
+    told = terminal.proof_lines(ended(*map(doubt, range(1, 1001))), 240)
     assert len(told) == 6
     assert told[4].startswith("doubt: F5 ")
     assert told[5] == "and 995 more doubts: `ralphloop report shop` names all"
@@ -108,7 +108,7 @@ def test_a_name_of_a_hostile_repository_stays_a_name(name: str) -> None:
 
 
 def test_a_doubt_without_a_word_is_told_by_its_kind() -> None:
-    assert proof_told.lines(ended(doubt(said=" \n")), 240) == ["doubt: criteria"]
+    assert terminal.proof_lines(ended(doubt(said=" \n")), 240) == ["doubt: criteria"]
 
 
 @each(
@@ -121,4 +121,4 @@ def test_a_doubt_without_a_word_is_told_by_its_kind() -> None:
     ],
 )
 def test_of_many_files_the_first_five_are_named(files: tuple[str, ...], told: str) -> None:
-    assert proof_told.names(files) == told
+    assert report_section.names(files) == told
