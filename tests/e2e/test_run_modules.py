@@ -11,7 +11,7 @@ import pytest
 pytestmark = [pytest.mark.client, pytest.mark.timeout(180)]
 
 SCRIPT = Path(__file__).resolve().parents[2] / "scripts/run_modules.py"
-MOST = 62  # 55 without a proof: what is kept and told of one, and the git that is recorded, are seven more
+MOST = 55  # with the proof in it: what is kept and told of one, and the git that is recorded
 
 
 def test_the_foreground_of_a_run_touches_few_modules(client_home):

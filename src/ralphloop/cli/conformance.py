@@ -7,8 +7,9 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from ralphloop.cli import allowance, main
-from ralphloop.cli.output import complain, show, show_progress
+from ralphloop.cli import main
+from ralphloop.cli.output import complain, show, show_progress, value
+from ralphloop.config import keys
 from ralphloop.errors import UserError
 from ralphloop.lab.catalogue import crew, tally
 from ralphloop.lab.catalogue.item import HONEST, LIES
@@ -43,7 +44,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--cases", metavar="DIR", type=Path, help="another folder of `cases` and `projects`")
     parser.add_argument("--only", metavar="GLOB", action="append", help="only cases that this names")
-    parser.add_argument("--jobs", metavar="N", type=allowance.count, help="cases side by side")
+    parser.add_argument("--jobs", metavar="N", type=value(keys.count), help="cases side by side")
     parser.add_argument("--list", action="store_true", help="only name the cases")
     parser.add_argument("--keep", action="store_true", help="leave the folders of failed cases")
     form = parser.add_mutually_exclusive_group()

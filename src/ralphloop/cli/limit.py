@@ -5,14 +5,13 @@ from __future__ import annotations
 import argparse
 
 from ralphloop import loops
-from ralphloop.cli import allowance
-from ralphloop.cli.output import show
+from ralphloop.cli.output import add_limits, limits_given, show
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", metavar="NAME", nargs="?", help="a loop's name, id or the start of its id")
     parser.add_argument("--json", action="store_true", help="the same for scripts")
-    allowance.add_options(parser)
+    add_limits(parser)
     parser.epilog = """\
 examples:
   ralphloop limit
@@ -28,6 +27,6 @@ are yours to change: inside the agent's client that is refused.
 
 
 def run(args: argparse.Namespace) -> int:
-    limits = allowance.given(args)
+    limits = limits_given(args)
     found = loops.limit(loops.here(), args.name, limits=limits, endless=args.i_know)
     return show(found, as_json=args.json)

@@ -1,5 +1,5 @@
 """What the command line says and asks: lines and JSON that no text can steer, progress, the person's consent,
-what is wrong with a call."""
+what is wrong with a call; and the options of several commands."""
 
 from __future__ import annotations
 
@@ -44,6 +44,7 @@ OPTIONS_CALLED = {
 # How an option's value looks, where its place in the help is only a letter.
 SAMPLES = {"N": "20", "USD": "5"}
 _LONGEST = 40  # of a word that is repeated
+STRICT = "a doubt about a proof opens its task again (default: it is told)"
 
 
 def show(result: Result, *, as_json: bool = False, as_is: bool = False) -> int:
@@ -285,6 +286,46 @@ class Parser(argparse.ArgumentParser):
 
     def _help(self, shows: str) -> str:
         return f"`{self.prog} --help` {shows}"
+
+
+def value(read: Callable[[str], T]) -> Callable[[str], T]:
+    """The same for argparse, which shows only the text of its own errors."""
+
+    def parse(text: str) -> T:
+        try:
+            return read(text)
+        except ValueError as error:
+            raise argparse.ArgumentTypeError(str(error)) from None
+
+    return parse
+
+
+def _or_off(read: Callable[[str], float]) -> Callable[[str], float]:
+    """A limit that can be taken off again: it is 0 then."""
+    return lambda text: 0 if text.strip().lower() == "off" else read(text)
+
+
+def add_limits(parser: argparse.ArgumentParser) -> None:
+    """Those that `start` sets and `resume` may change, as options."""
+    from ralphloop.config import keys  # what most commands do without
+    from ralphloop.loops.bounds import SETTABLE
+
+    group = parser.add_argument_group("limits")
+    for name, row in SETTABLE.items():
+        read, told = keys.AMOUNTS[row.kind][0], f"{row.told} (default: {row.usual})"
+        kind = value(read if row.default else _or_off(read))
+        group.add_argument(row.option, dest=name, metavar=row.sample, type=kind, help=told)
+    group.add_argument(
+        "--i-know", action="store_true", help="needed for --max-iterations 0, no limit of turns"
+    )
+
+
+def limits_given(args: argparse.Namespace) -> dict[str, float]:
+    """Those that were asked for, by their names."""
+    from ralphloop.loops.bounds import SETTABLE
+
+    found = {name: getattr(args, name) for name in SETTABLE}
+    return {name: most for name, most in found.items() if most is not None}
 
 
 def no_command(said: str, known: Mapping[str, object]) -> UsageError:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import argparse
 
 from ralphloop import loops
-from ralphloop.cli import allowance
-from ralphloop.cli.output import show
+from ralphloop.cli.output import add_limits, limits_given, show
 from ralphloop.cli.start import session_id
 
 
@@ -16,7 +15,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--session", metavar="ID", type=session_id, help="that session (default: this one, or the next)"
     )
-    allowance.add_options(parser)
+    add_limits(parser)
     parser.epilog = """\
 examples:
   ralphloop resume
@@ -30,7 +29,7 @@ what was used up of the attempts and the time stays used up there.
 
 
 def run(args: argparse.Namespace) -> int:
-    limits = allowance.given(args)
+    limits = limits_given(args)
     resumed = loops.resume(
         loops.here(), args.name, limits=limits, endless=args.i_know, adopt=args.adopt, session=args.session
     )

@@ -9,8 +9,18 @@ from functools import partial
 from typing import TextIO
 
 from ralphloop import config, loops
-from ralphloop.cli import allowance
-from ralphloop.cli.output import complain, consented, show, show_progress, tell
+from ralphloop.cli.output import (
+    STRICT,
+    add_limits,
+    complain,
+    consented,
+    limits_given,
+    show,
+    show_progress,
+    tell,
+    value,
+)
+from ralphloop.config.keys import batch, percent, seconds, working_mode
 from ralphloop.loops import drive
 from ralphloop.loops.result import exit_code_table
 from ralphloop.views.live.show import LEFT, NO_RICH, why_plain
@@ -20,23 +30,23 @@ from ralphloop.views.live.show import show as show_live
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", metavar="NAME", nargs="?", help="which task list, if there are several")
     parser.add_argument(
-        "--batch", metavar="N", type=allowance.batch, help="tasks for one session (default: no limit)"
+        "--batch", metavar="N", type=value(batch), help="tasks for one session (default: no limit)"
     )
     parser.add_argument("--model", metavar="M", help="the model, where neither task nor list names one")
     parser.add_argument("--fallback-model", metavar="M", help="the model while that one is overloaded")
     parser.add_argument(
         "--permission-mode",
         metavar="MODE",
-        type=allowance.working_mode,
+        type=value(working_mode),
         choices=config.PERMISSION_MODES,
         help="what the agent may do unasked (default: acceptEdits)",
     )
     parser.add_argument("--agent", choices=config.AGENTS, help=f"which client (default: {config.AGENTS[0]})")
     parser.add_argument(
-        "--idle-timeout", metavar="20m", type=allowance.seconds, help="end a session that is silent so long"
+        "--idle-timeout", metavar="20m", type=value(seconds), help="end a session that is silent so long"
     )
     parser.add_argument(
-        "--context-limit", metavar="70", type=allowance.percent, help="hand over at this share of the context"
+        "--context-limit", metavar="70", type=value(percent), help="hand over at this share of the context"
     )
     parser.add_argument(
         "--commit", action=argparse.BooleanOptionalAction, help="one commit per closed task (default: no)"
@@ -48,8 +58,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON at the end, lines on stderr")
     parser.add_argument("--yes", action="store_true", help="approve the list's checks without being asked")
     parser.add_argument("--unapproved", action="store_true", help="run although checks are not approved")
-    parser.add_argument("--strict", action="store_true", help=allowance.STRICT)
-    allowance.add_options(parser)
+    parser.add_argument("--strict", action="store_true", help=STRICT)
+    add_limits(parser)
     parser.epilog = f"""\
 examples:
   ralphloop run shop
@@ -81,7 +91,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _wish(args: argparse.Namespace) -> loops.RunWish:
     return loops.RunWish(
-        limits=allowance.given(args),
+        limits=limits_given(args),
         endless=args.i_know,
         adopt=args.adopt,
         commit=args.commit,

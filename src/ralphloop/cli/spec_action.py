@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from ralphloop import loops
-from ralphloop.cli import allowance
-from ralphloop.cli.output import show, tell
+from ralphloop.cli.output import show, tell, value
+from ralphloop.config import keys
 from ralphloop.loops.spec import course, execution, wording
 from ralphloop.loops.spec.catalogue import Kind, specs_here
 
@@ -61,8 +61,8 @@ JSON = (option("--json", "print JSON", action="store_true"),)
 NAME = (option("name", "which one (default: the current one)", metavar="NAME", nargs="?"),)
 TARGET = (option("name", "its name, number or ./path", metavar="NAME"),)
 LIMITS = (
-    option("--max-task-iterations", "attempts at one task (default: 5)", metavar="N", type=allowance.count),
-    option("--max-global-iterations", "turns at most (default: 100)", metavar="N", type=allowance.count),
+    option("--max-task-iterations", "attempts at one task (default: 5)", metavar="N", type=value(keys.count)),
+    option("--max-global-iterations", "turns at most (default: 100)", metavar="N", type=value(keys.count)),
     option("--recovery-mode", "let the agent add fix tasks for a task that fails", action="store_true"),
 )
 

@@ -9,9 +9,8 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from ralphloop import loops
-from ralphloop.cli import allowance
-from ralphloop.cli.output import consented, say, show, show_progress
-from ralphloop.config import CONTINUATIONS
+from ralphloop.cli.output import STRICT, add_limits, consented, limits_given, say, show, show_progress
+from ralphloop.config import CONTINUATIONS, PERMISSION_MODES, keys
 from ralphloop.errors import UserError
 from ralphloop.loops import setup
 from ralphloop.loops.consent import Approval
@@ -42,16 +41,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
         choices=CONTINUATIONS,
         help="how the next task reaches the agent (default: block)",
     )
-    parser.add_argument("--strict", action="store_true", help=allowance.STRICT)
+    parser.add_argument("--strict", action="store_true", help=STRICT)
     parser.add_argument("--launch", action="store_true", help="start the client on it, in this terminal")
     parser.add_argument(
         "--permission-mode",
         metavar="MODE",
-        choices=allowance.ANY_MODE,
+        choices=(*PERMISSION_MODES, keys.PLAN),  # a person sits before the client
         help="what the launched client may do unasked (acceptEdits, …)",
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
-    allowance.add_options(parser)
+    add_limits(parser)
     parser.epilog = EPILOG
 
 
@@ -67,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
         raise UserError("--launch hands the terminal to the client; leave out --json.")
     if args.permission_mode and not args.launch:
         raise UserError("--permission-mode is for the client that --launch starts; add --launch.")
-    place, limits = loops.here(), allowance.given(args)
+    place, limits = loops.here(), limits_given(args)
 
     looked = look_over(place, args.name)
 

@@ -266,7 +266,7 @@ class Stop:
     def _budget(self, state: LoopState) -> Optional[Spent]:
         """What was spent so far, where a limit on it was set; counted once per stop."""
         if self._spent is None and self.loop.record.limits.budgeted:
-            from ralphloop.engine.spending import count
+            from ralphloop.engine.account import count
 
             self._spent = count(self.loop, state, self.event.transcript, env=self.call.env)
         return self._spent
@@ -276,7 +276,7 @@ class Stop:
         terms = self.loop.record.supervision
         if terms is None or not terms.context:
             return None
-        from ralphloop.engine.spending import fullness
+        from ralphloop.engine.account import fullness
 
         self.call.client.await_reply(self.event.transcript, self.event.reply)  # its usage is what tells
         return fullness(self.event.transcript)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ralphloop.domain.limits import duration
 from ralphloop.domain.model import ENDED, FINAL, UNLIMITED, Limits
 from ralphloop.domain.table import COUNT, DOLLARS, LIMITS, LOOP, TASK, TIME, TURNS
-from ralphloop.engine import spending
+from ralphloop.engine import account
 from ralphloop.errors import BusyError, UserError
 from ralphloop.loops.opened import locked, must_go_on
 from ralphloop.loops.place import Place, pick, require_person
@@ -176,7 +176,7 @@ def _change(place: Place, loop: LoopFiles, given: Mapping[str, float]) -> dict[s
         warned = [row.label for row in LIMITS.values() if row.ends == LOOP]
         state.told = [word for word in state.told if word not in warned]  # 80 per cent is another figure now
         loop.save(state)
-        spending.settle(loop, state, env=place.env)  # a first budget is one for all that was spent
+        account.settle(loop, state, env=place.env)  # a first budget is one for all that was spent
         changed = [
             f"{LIMITS[name].label} {shown(name, most)}{_was(name, before[name])}"
             for name, most in given.items()

@@ -24,7 +24,7 @@ from ralphloop.domain.model import (
 )
 from ralphloop.domain.prompt import turns
 from ralphloop.domain.table import BUDGETS
-from ralphloop.engine import spending
+from ralphloop.engine import account
 from ralphloop.errors import BusyError, TakenError, UserError
 from ralphloop.loops import bounds
 from ralphloop.loops.opened import WAIT_S, driven_already, locked, must_go_on
@@ -180,7 +180,7 @@ def take_up(place: Place, loop: LoopFiles, way: Way) -> None:
         arming.take_up(loop, state, limits=dict(way.limits), anew=anew, supervision=way.supervision)
     except TakenError as error:
         raise _taken(error.record) from None
-    spending.settle(loop, state, env=place.env)
+    account.settle(loop, state, env=place.env)
     tasks.show_now(loop, state)
 
 
@@ -243,7 +243,7 @@ def _check_budget(limits: Mapping[str, float], loop: LoopFiles, state: LoopState
     """A budget that is used up ends the loop again at its next stop; the person may have raised it."""
     if state.outcome != BUDGET:
         return
-    spent, most = spending.so_far(loop), Limits.from_json({**loop.record.limits.to_json(), **limits})
+    spent, most = account.so_far(loop), Limits.from_json({**loop.record.limits.to_json(), **limits})
     is_over = overspent(spent, most)[0] or task_overspent(spent, state.current, most)[0]
     is_given = any(name in limits for name in BUDGETS)
     if is_over or not (spent.tokens or is_given):  # or nobody knows how much it was

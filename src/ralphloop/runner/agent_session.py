@@ -14,7 +14,7 @@ from ralphloop.agents.event import Event, Limit, Result, Retry
 from ralphloop.agents.presence import scrubbed
 from ralphloop.agents.registry import program_at
 from ralphloop.domain.model import CANCELLED, REGISTRATION
-from ralphloop.engine import spending
+from ralphloop.engine import account
 from ralphloop.engine.words import package
 from ralphloop.errors import AgentStartError
 from ralphloop.runner import control, judge
@@ -59,7 +59,7 @@ def start(begun: Begun, access: LoopAccess, agent: Client) -> AgentProcess:
 def _budget_usd(loop: LoopFiles) -> float:
     """What is left of the loop's dollars; the hook alone would only notice at the end of a turn."""
     most = loop.record.limits.cost_usd
-    return max(0.01, most - spending.so_far(loop).cost_usd) if most else 0.0
+    return max(0.01, most - account.so_far(loop).cost_usd) if most else 0.0
 
 
 def _is_word(text: str) -> bool:

@@ -25,7 +25,7 @@ from ralphloop.domain.model import (
     Supervision,
 )
 from ralphloop.domain.prompt import Words
-from ralphloop.engine import find, spending
+from ralphloop.engine import account, find
 from ralphloop.engine.amendment import leave_out, set_aside
 from ralphloop.engine.stop import decision_on
 from ralphloop.engine.words import words_for
@@ -107,14 +107,14 @@ class LoopAccess:
             )
             loop.journal("session", session=session, number=number, model=terms.model, task=state.current)
             if loop.record.limits.budgeted:
-                spending.go_on(loop, state)
+                account.go_on(loop, state)
         return begun
 
     def _is_overspent(self, state: LoopState) -> bool:
         """Whether a session that was killed has used up the budget; then the loop ends here."""
         if not self.loop.record.limits.budgeted:
             return False
-        spent = spending.settle(self.loop, state, env=self.env)
+        spent = account.settle(self.loop, state, env=self.env)
         outcome, detail = limits.overspent(spent, self.loop.record.limits)
         if outcome:
             self._close(state, ENDED, outcome, detail)
@@ -211,7 +211,7 @@ class LoopAccess:
                 loop.save(state)
             if not loop.record.limits.budgeted:
                 return ""
-            spent = spending.settle(loop, state, env=self.env)
+            spent = account.settle(loop, state, env=self.env)
             return limits.overspent(spent, loop.record.limits)[1]
 
     def skip(self) -> bool:

@@ -14,7 +14,7 @@ from ralphloop.domain import prompt
 from ralphloop.domain.limits import Spent, duration
 from ralphloop.domain.model import RUNNING, UNLIMITED, WAITING, Limits, LoopState
 from ralphloop.domain.table import BUDGETS, DOLLARS, LIMITS, TIME, TOKENS
-from ralphloop.engine.spending import Account
+from ralphloop.engine.account import Account
 
 VARIABLE = "RALPHLOOP_CLOCK"
 UNKNOWN, NOT_YET = "tokens unknown", "no tokens counted yet"

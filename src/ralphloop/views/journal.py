@@ -10,13 +10,12 @@ from ralphloop.domain import jsontext
 from ralphloop.domain.model import PAUSED
 from ralphloop.domain.prompt import line as one_line
 from ralphloop.domain.prompt import plain
-from ralphloop.engine import under_way
-from ralphloop.engine.spending import LAST
+from ralphloop.engine import account
 from ralphloop.store.loop import LoopFiles, iso
 from ralphloop.views.figure import dollars, local, span, tokens
 
 if TYPE_CHECKING:
-    from ralphloop.engine.under_way import Part
+    from ralphloop.engine.account import Part
 
 Entry = dict[str, Any]
 
@@ -39,7 +38,7 @@ class Stretch(NamedTuple):
 
 
 def history_of(loop: LoopFiles) -> History:
-    lines = under_way.lines(loop)
+    lines = account.lines(loop)
     if lines is None:
         return History((), (JOURNAL_LOST,))
     entries, bad = [], 0
@@ -58,13 +57,13 @@ def history_of(loop: LoopFiles) -> History:
 
 def entry_of(raw: str | bytes) -> Entry | None:
     """What one line says; None for one that is no entry, which may be in the middle of a write."""
-    entry = under_way.entry_of(raw)
+    entry = account.entry_of(raw)
     return entry if entry is not None and moment(entry["at"]) is not None else None
 
 
 def rest_of(raw: str) -> Entry | None:
     """What was written behind half a line, where a write was cut off before its end."""
-    entry = under_way.rest_of(raw)
+    entry = account.rest_of(raw)
     return entry if entry is not None and moment(entry["at"]) is not None else None
 
 
@@ -75,14 +74,14 @@ def at(entry: Entry) -> float:
 def rested_at(entries: Sequence[Entry]) -> float | None:
     """When the loop last came to rest."""
     for entry in reversed(entries):
-        if _rests(entry) or (entry["event"] == "stop" and not under_way.is_under_way(entry)):
+        if _rests(entry) or (entry["event"] == "stop" and not account.is_under_way(entry)):
             return at(entry)
     return None
 
 
 def _rests(entry: Entry) -> bool:
     """A supervisor goes on after most of its sessions."""
-    return entry["event"] in under_way.RESTS and entry.get("verdict") not in ("next", "wait")
+    return entry["event"] in account.RESTS and entry.get("verdict") not in ("next", "wait")
 
 
 def working_s(parts: Sequence[Stretch]) -> float:
@@ -98,13 +97,13 @@ def work_in(parts: Iterable[Part], *, end: float) -> float:
         if not rests:
             joined = spans.pop()[0] if spans and spans[-1][1] == first else first
             spans.append((joined, last))
-    known = [(moment(first), end if last == LAST else moment(last)) for first, last in spans]
+    known = [(moment(first), end if last == account.LAST else moment(last)) for first, last in spans]
     return sum(max(0.0, last - first) for first, last in known if first is not None and last is not None)
 
 
 def stretches(entries: Sequence[Entry], *, begin: float, end: float) -> list[Stretch]:
     """The times in which the loop was under way, as moments; `begin` and `end` are its first and last."""
-    found = under_way.parts(entries, begin=iso(begin) if begin else "", end=iso(end))
+    found = account.parts(entries, begin=iso(begin) if begin else "", end=iso(end))
     return [
         Stretch(task, moment(first) or 0.0, moment(last) or 0.0, rests) for task, first, last, rests in found
     ]

@@ -11,8 +11,7 @@ from ralphloop.domain.continuing import PROMISE
 from ralphloop.domain.ledger import Ledger
 from ralphloop.domain.model import COMPLETE, PROVEN
 from ralphloop.domain.prompt import count
-from ralphloop.engine import under_way
-from ralphloop.engine.spending import look
+from ralphloop.engine.account import look, of_kind, sessions, text
 from ralphloop.proof import check_record
 from ralphloop.proof.still import still_proven
 from ralphloop.store import files
@@ -198,7 +197,7 @@ class Report(NamedTuple):
         return max(0.0, (self.ended_at or self.made_at) - begin) if begin else 0.0
 
     def of_kind(self, event: str) -> Iterator[Entry]:
-        return under_way.of_kind(self.entries, event)
+        return of_kind(self.entries, event)
 
 
 def report_of(loop: LoopFiles, *, now: float, env: Mapping[str, str]) -> Report:
@@ -216,7 +215,7 @@ def report_of(loop: LoopFiles, *, now: float, env: Mapping[str, str]) -> Report:
         made_at=now,
         ended_at=rested,
         working_s=journal.working_s(work),
-        sessions=_in_order(*under_way.sessions(said.entries), state.owner or ""),
+        sessions=_in_order(*sessions(said.entries), state.owner or ""),
         clients=_in_order(*(check.client for check in proofs.checks)),
         models=_in_order(*spending.by_model, *(check.model for check in proofs.checks)),
         limits=used(loop.record.limits, state, spending, until=end),
@@ -233,7 +232,7 @@ def report_of(loop: LoopFiles, *, now: float, env: Mapping[str, str]) -> Report:
             *said.faults,
             *proofs.faults,
             *_unproven(ledger, proofs),
-            *_uncounted(under_way.sessions(said.entries), account.paths),
+            *_uncounted(sessions(said.entries), account.paths),
         ),
         since=still_proven(loop, env) if view.outcome == COMPLETE else "",
     )
@@ -244,13 +243,13 @@ def _in_order(*names: str) -> tuple[str, ...]:
 
 
 def _refused(entries: tuple[Entry, ...]) -> Iterator[Refused]:
-    for entry in under_way.of_kind(entries, "refused", "stop"):
+    for entry in of_kind(entries, "refused", "stop"):
         if entry["event"] == "stop":
-            for word in under_way.text(entry, "refused").split(", "):
+            for word in text(entry, "refused").split(", "):
                 if word in COMPLETION:
                     yield Refused(entry["at"], "", "", COMPLETION[word], "", False)
             continue
-        task, command, why, evidence = (under_way.text(entry, key) for key in _REFUSAL)
+        task, command, why, evidence = (text(entry, key) for key in _REFUSAL)
         yield Refused(entry["at"], task, command, why, evidence, entry.get("final") is True)
 
 

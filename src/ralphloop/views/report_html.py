@@ -13,7 +13,7 @@ from typing import NamedTuple
 from ralphloop.agents.transcript import moment
 from ralphloop.domain import prompt
 from ralphloop.domain.prompt import plain
-from ralphloop.engine.under_way import text
+from ralphloop.engine.account import text
 from ralphloop.version import VERSION
 from ralphloop.views import figure
 from ralphloop.views.figure import local

@@ -26,7 +26,7 @@ from ralphloop.domain.model import (
 )
 from ralphloop.domain.table import WAIT, exit_code, outcome
 from ralphloop.domain.worklist import Worklist
-from ralphloop.engine import spending as counter
+from ralphloop.engine.account import look
 from ralphloop.engine.api_error import masked
 from ralphloop.engine.entries import entry_of, new_bytes
 from ralphloop.proof import approval, proof_record
@@ -274,7 +274,7 @@ def with_spending(view: LoopView, loop: LoopFiles, *, env: Mapping[str, str], no
     """The same with tokens and dollars, for which the transcripts are read from end to end."""
     state = loop.state()
     until = worked_until(state, left_at=view.left_at, now=now)
-    account = counter.look(loop, state, env=env)
+    account = look(loop, state, env=env)
     spent = figure.spending_of(account)
     return view._replace(
         spent=spent,

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from ralphloop.domain.limits import Spent
-from ralphloop.engine import spending
+from ralphloop.engine import account
 from ralphloop.store.loop import iso
 from unit.views.live.looked_at import MODEL, SESSION, T0, Looked
 
@@ -26,26 +26,26 @@ def transcript(looked: Looked, session: str) -> Path:
 
 def seen(looked: Looked) -> int:
     """What whoever looks is told."""
-    return spending.look(looked.loop, looked.loop.state(), env=looked.env).spent.tokens
+    return account.look(looked.loop, looked.loop.state(), env=looked.env).spent.tokens
 
 
 def settled(looked: Looked) -> int:
-    tokens = spending.settle(looked.written, looked.loop.state(), env=looked.env).tokens
-    assert tokens == spending.so_far(looked.loop).tokens == seen(looked)
+    tokens = account.settle(looked.written, looked.loop.state(), env=looked.env).tokens
+    assert tokens == account.so_far(looked.loop).tokens == seen(looked)
     return tokens
 
 
 def counted(looked: Looked, path: Path | None = None) -> int:
     """At a stop."""
-    spending.count(looked.written, looked.loop.state(), str(path or looked.transcript), env=looked.env)
-    return spending.so_far(looked.loop).tokens
+    account.count(looked.written, looked.loop.state(), str(path or looked.transcript), env=looked.env)
+    return account.so_far(looked.loop).tokens
 
 
 def begin(looked: Looked, seconds: float, session: str, **facts: Any) -> None:
     """A supervisor's session begins."""
     looked.note(seconds, "session", session=session, task="F1", **facts)
     looked.save(owner=session, since=iso(T0 + seconds))
-    spending.go_on(looked.written, looked.loop.state())
+    account.go_on(looked.written, looked.loop.state())
 
 
 def test_sessions_that_were_killed_before_their_first_stop_count(looked: Looked) -> None:
@@ -65,11 +65,11 @@ def test_the_tail_behind_the_last_stop_of_a_killed_session_counts(looked: Looked
     looked.note(10, "stop", decision="continue", rule="go_on", state="running", task="F2")
     looked.save(current="F2", transcripts=[str(looked.transcript)])
     looked.say(15, "killed in this turn", output=70)
-    assert (seen(looked), spending.so_far(looked.loop).tokens) == (170, 100)
+    assert (seen(looked), account.so_far(looked.loop).tokens) == (170, 100)
     begin(looked, 30, "k-1")
     looked.say(35, "…", file=transcript(looked, "k-1"), output=5)
     assert settled(looked) == 175
-    assert spending.so_far(looked.loop).task_tokens == {"F1": 105, "F2": 70}
+    assert account.so_far(looked.loop).task_tokens == {"F1": 105, "F2": 70}
 
 
 def test_the_first_stop_after_a_loop_was_taken_up_counts_what_was_left(looked: Looked) -> None:

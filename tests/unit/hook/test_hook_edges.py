@@ -24,7 +24,7 @@ from ralphloop.domain.model import (
     LoopState,
 )
 from ralphloop.engine import claude
-from ralphloop.engine.spending import fullness
+from ralphloop.engine.account import fullness
 from ralphloop.hook import main, permit
 from ralphloop.hook.statusline import how_to_go_on
 from unit.domain.cases import each

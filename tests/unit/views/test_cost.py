@@ -11,7 +11,7 @@ import pytest
 from ralphloop.agents.claude import usage
 from ralphloop.agents.transcript import Context
 from ralphloop.domain.model import Limits, LoopState
-from ralphloop.engine.spending import read
+from ralphloop.engine.account import read
 from ralphloop.store.loop import iso
 from ralphloop.views import figure
 from ralphloop.views.figure import Spending, Used, context_told, spending_of, spent_told

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from ralphloop.engine import under_way
-from ralphloop.engine.spending import LAST
+from ralphloop.engine import account
 from ralphloop.store import files
 from ralphloop.store.loop import iso
 from ralphloop.views.journal import entry_of, history_of, stretches, work_in, working_s
@@ -71,6 +70,6 @@ def test_work_is_the_same_out_of_parts_and_out_of_stretches() -> None:
         (110, "stop", {"state": "paused"}), (130, "stop", {"state": "running"}),
     ]  # fmt: skip
     entries = [{"at": iso(begin + after), "event": event, **more} for after, event, more in facts]
-    parts = under_way.parts(entries, begin=iso(begin), end=LAST)
+    parts = account.parts(entries, begin=iso(begin), end=account.LAST)
     expected = working_s(stretches(entries, begin=begin, end=begin + 200))
     assert work_in(parts, end=begin + 200) == pytest.approx(expected) == pytest.approx(40 + 10 + 70)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ralphloop.engine import under_way
+from ralphloop.engine.account import sessions
 from ralphloop.store.loop import iso
 from ralphloop.views import journal
 from ralphloop.views.journal import Stretch, stretches
@@ -129,7 +129,7 @@ def test_a_task_is_at_hand_from_one_stop_to_the_next(entries: list[Any], parts: 
 def test_values_of_the_wrong_kind_are_nothing() -> None:
     odd = entry(10, "stop", decision=["continue"], task={"a": 1}, claimed="F1", state=7, session=3)
     assert stretches([odd], begin=T0, end=T0 + 20) == [Stretch("", T0, T0 + 10)]
-    assert under_way.sessions([odd]) == []
+    assert sessions([odd]) == []
 
 
 def test_the_last_rest_is_the_end() -> None:
@@ -140,4 +140,4 @@ def test_the_last_rest_is_the_end() -> None:
 
 def test_sessions_come_in_the_order_in_which_they_owned_the_loop() -> None:
     entries = [arm(None), entry(1, "bind", session="s2"), entry(2, "busy", session="s9"), goes_on(3, "F1")]
-    assert under_way.sessions(entries) == ["s2", "s1"]
+    assert sessions(entries) == ["s2", "s1"]

@@ -16,9 +16,8 @@ from ralphloop.agents.registry import client
 from ralphloop.agents.transcript import ERROR, FAILED, LOOP, Activity, Context
 from ralphloop.domain.model import ASKED, CLAIMED, GIVEN, OPEN, LoopState
 from ralphloop.domain.prompt import plain
-from ralphloop.engine import under_way
+from ralphloop.engine import account
 from ralphloop.engine.api_error import masked
-from ralphloop.engine.spending import transcripts_of
 from ralphloop.store import files, shelf, supervisor
 from ralphloop.store.loop import JOURNAL, JOURNAL_MAX, LoopFiles, iso
 from ralphloop.views import journal
@@ -209,9 +208,9 @@ class Feed:
         state = self._state
         if self._past is None:
             begin = iso(state.started_at) if state.started_at else ""
-            parts = under_way.parts(self._entries, begin=begin, end=iso(now))
+            parts = account.parts(self._entries, begin=begin, end=iso(now))
             self._past = [(first, last) for _, first, last, _ in parts]
-            self._before = transcripts_of(self._loop, state, said=self._entries, env=self._env)
+            self._before = account.transcripts_of(self._loop, state, said=self._entries, env=self._env)
             self._entries = []
         past = self._past
         begin = past[-1][0] if past else ""
@@ -261,10 +260,10 @@ class Burndown:
     def note(self, entry: journal.Entry) -> None:
         when, event = journal.at(entry), entry["event"]
         for key in ("claimed", "proven") if event == "stop" else ():
-            self._closed.update(dict.fromkeys(under_way.texts(entry, key), when))
+            self._closed.update(dict.fromkeys(account.texts(entry, key), when))
         if event in ("claim", "proven", "accept", "skip", "set_aside"):
-            self._closed[under_way.text(entry, "task")] = when
-        for name in under_way.texts(entry, "tasks") if event == "added" else ():
+            self._closed[account.text(entry, "task")] = when
+        for name in account.texts(entry, "tasks") if event == "added" else ():
             self._added.setdefault(name, when)
 
     def settle(self, tasks: Iterable[TaskView], *, begin: float, seen: float) -> None:
