@@ -20,6 +20,7 @@ class Apart(NamedTuple):
     why: str = ""  # it did not
     read: tuple[str, ...] = ()  # of what was watched
     made: tuple[str, ...] = ()  # of the products
+    wrote: tuple[str, ...] = ()  # absolute: files that it left in the places, other than in caches
 
 
 class Inner(NamedTuple):
@@ -41,12 +42,15 @@ class Stage(NamedTuple):
     git_env: Mapping[str, str] = MappingProxyType({})  # all of it, the kept index among it
     inner: tuple[Inner, ...] = ()  # innermost first
     watch: tuple[str, ...] = ()  # below the first place: does the command read them?
+    renew: bool = False  # whether what is watched is as if it had been written just now
     products: tuple[str, ...] = ()  # absolute: does the command write them?
+    caches: tuple[str, ...] = ()  # names of folders that nobody else needs
 
     def told(self, said: Mapping[str, Any]) -> Apart:
         """The keeper names paths by their place in the request."""
         read = tuple(self.watch[n] for n in said["read"])
-        return Apart(said["stood"], said["why"], read, tuple(self.products[n] for n in said["made"]))
+        made = tuple(self.products[n] for n in said["made"])
+        return Apart(said["stood"], said["why"], read, made, tuple(said["wrote"]))
 
 
 def talks() -> set[str]:

@@ -37,6 +37,7 @@ SO_PASSCRED, SCM_CREDENTIALS, CREDENTIALS = 16, 2, 12
 MARGIN_S = 8.0
 ENDING_S = 5.0
 TRIAL_S = 10.0
+LOOK_S = 0.5  # what asking for a green answer takes where nothing is run for it
 LONGEST_WAIT_S = 3600.0
 # How much of a token or key that nobody knows may be cut off at the beginning of the tail.
 UNKNOWN_SECRET = 4096
@@ -170,10 +171,11 @@ class Checker:
             return Verdict(UNFINISHED)
         self._say(text)
         ran = self.alone(text) if self.alone is not None else None
-        left_s = self.deadline - time.monotonic() if self.alone is not None else left_s
-        limit_s = max(0.0, min(wanted_s, left_s))
+        rest_s = self.deadline - time.monotonic()
+        is_cut = rest_s < wanted_s and (not first or rest_s < left_s - LOOK_S)
+        limit_s = max(0.0, min(wanted_s, rest_s))
         ran = ran or run(text, cwd=self._folder, env=self._env, timeout_s=limit_s)
-        if ran.timed_out and left_s < wanted_s and not first:
+        if ran.timed_out and is_cut:
             return Verdict(UNFINISHED)
         evidence = check_record.add(self._loop, self._facts(text, ran), round_no=self._round)
         if ran.green:

@@ -10,7 +10,7 @@ from ralphloop.domain import finding
 from ralphloop.domain.finding import Finding
 from ralphloop.domain.prompt import line
 from ralphloop.proof.checker import Due
-from ralphloop.proof.proof_record import GREEN, UNTRIED, Tried
+from ralphloop.proof.proof_record import GREEN, RED, UNTRIED, Tried
 
 NAMED_MAX = 5  # files that one doubt names, and that stand beside a task
 KEPT_MAX = 200  # findings of one kind
@@ -102,6 +102,9 @@ def _criteria(seen: Seen) -> Iterator[Finding]:
         elif tried.cause == finding.PLACE and tried.named:
             said = f"{_name(task)} cannot be tried apart, and {_few(tried.named)} changed since the start"
             yield Finding(finding.CRITERIA, said=said, task=task, files=tried.named[:NAMED_MAX])
+        elif tried.alone == RED and not tried.cause and seen.criteria:  # no time was left to find out why
+            said = f"{_name(task)} is red without the changes to {_few(seen.criteria)}, and perhaps by them"
+            yield Finding(finding.CRITERIA, said=said, task=task, files=seen.criteria[:NAMED_MAX])
 
 
 def _idle(seen: Seen) -> Iterator[Finding]:
@@ -111,7 +114,10 @@ def _idle(seen: Seen) -> Iterator[Finding]:
         if not one.task or not known:
             continue
         young = f"; younger than the start: {_few(seen.ignored)}" if seen.ignored else ""
-        if any(tried.without == GREEN and tried.first != GREEN for tried in known):
+        if any(tried.cause == finding.IDLE for tried in known):
+            said = f"{_name(one.task)} is green only by what was made before its work was finished{young}"
+            yield Finding(finding.IDLE, said=said, task=one.task, files=seen.ignored[:NAMED_MAX])
+        elif any(tried.without == GREEN and tried.first != GREEN for tried in known):
             said = f"{_name(one.task)} is green without the work{young}"
             yield Finding(finding.IDLE, said=said, task=one.task, files=seen.ignored[:NAMED_MAX])
         elif all(tried.first == GREEN for tried in known):
@@ -131,6 +137,9 @@ def _nothing(seen: Seen) -> Iterator[Finding]:
 def _removed(seen: Seen) -> Iterator[Finding]:
     for path in seen.removed:
         yield Finding(finding.REMOVED, said=f"the test file {_name(path)} is gone", files=(path,))
+    for task, tried in _each(seen):
+        if tried.fewer:
+            yield Finding(finding.REMOVED, said=f"{_name(task)} {tried.fewer}", task=task)
 
 
 def _line(seen: Seen) -> Iterator[Finding]:

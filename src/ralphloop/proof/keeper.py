@@ -384,7 +384,7 @@ def _apart(news: dict[str, str], *, timed_out: bool) -> str:
         ending = '"exit_code": null, "signal": null, "timed_out": false'
     lost = "there was no time for it" if timed_out else news.get("why", "its process was lost")
     why = "" if stood else lost
-    parts = [f'"{word}": [{news.get(word, "")}]' for word in ("read", "made")]
+    parts = [f'"{word}": [{news.get(word, "")}]' for word in ("read", "made", "wrote")]
     return f'{ending}, "stage": {{"stood": {str(stood).lower()}, "why": "{why}", {", ".join(parts)}}}'
 
 

@@ -3,8 +3,10 @@ once at the start, where it should be red."""
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
+import shlex
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -21,6 +23,7 @@ from ralphloop.proof import (
     criteria,
     proof_record,
     protect,
+    suite_count,
 )
 from ralphloop.proof.apart import Inner, Stage
 from ralphloop.proof.baseline import Baseline
@@ -29,6 +32,7 @@ from ralphloop.proof.conclusion import Seen, Suspect
 from ralphloop.proof.criteria import Criteria
 from ralphloop.proof.difference import ADDED, REMOVED, Change, Since
 from ralphloop.proof.proof_record import GREEN, RED, UNTRIED, ProofRecord, Proven, Tried
+from ralphloop.proof.protect import BY_TOOLS
 from ralphloop.proof.weak import weak
 from ralphloop.store import files
 from ralphloop.store.loop import LoopFiles, iso
@@ -37,6 +41,7 @@ STOPS_MAX = 2  # after which what was not asked is not asked any more
 WATCH_MAX = 500  # changed files of which we look whether a check reads them
 OURS = "RALPHLOOP_"  # how variables begin that tell a command who runs it
 NO_TIME = "there was no time for it"
+UNEXPLAINED = "it was red with the work alone, and there was no time to find out why"
 NO_TREE = "no tree was kept when this loop began"
 SLOW = "took too long"  # how the trouble ends with a repository that is too large
 _LOCAL = re.compile(r"\blocalhost\b|\b127\.0\.0\.1\b|\[::1\]")
@@ -58,6 +63,11 @@ class Split(NamedTuple):
     def judging(self) -> tuple[Change, ...]:
         return self.criteria + self.swapped
 
+    @property
+    def digest(self) -> str:
+        rows = "\0".join(f"{one.path}\0{one.kind}\0{one.new}" for one in (*self.all, *self.swapped))
+        return hashlib.sha256(rows.encode("utf-8", "surrogateescape")).hexdigest()
+
 
 class Probe:
     """The questions of one final run. They need no lock, and change no file of the project."""
@@ -73,26 +83,45 @@ class Probe:
         self._since: Since | None = None
         self._split = Split()
         self._trouble = ""  # why nothing can be tried apart
+        self._is_only = False
 
-    def begin(self, asked: Iterable[Due], *, round_no: int) -> None:
-        """Look what has changed. Answers of an earlier stop count while the round is the same."""
-        self._asked = tuple(asked)
+    def begin(self, asked: Iterable[Due], *, round_no: int, is_only: bool = False) -> None:
+        """Look what has changed. Answers of an earlier stop count while the round is the same, and its time
+        while the work is. `is_only`: the final run has one command, and so leaves nothing for another."""
+        self._asked, self._is_only = tuple(asked), is_only
+        self._base, self._trouble = baseline.load(self._loop), NO_TREE
+        if self._base is not None:
+            self._since, self._trouble = baseline.since(self._loop, self._base, self._folder, self._env)
+            if self._since is not None:
+                self._split = self._told_apart(self._base, self._since)
         if self.record.round != round_no:
             kept = {command: Tried(first=one.first) for command, one in self.record.tried.items()}
-            self.record = self.record._replace(round=round_no, stops=0, tried=kept)
-        self._base, self._trouble = baseline.load(self._loop), NO_TREE
-        if self._base is None:
-            return
-        self._since, self._trouble = baseline.since(self._loop, self._base, self._folder, self._env)
-        if self._since is not None:
-            self._split = self._told_apart(self._base, self._since)
+            stops = self.record.stops if self.record.state == self._split.digest else 0
+            self.record = self.record._replace(round=round_no, stops=stops, tried=kept)
+        self.record = self.record._replace(state=self._split.digest)
+
+    def put_off(self) -> None:
+        """The final run itself did not fit into this stop: at the next nothing else takes of its time."""
+        self.record = self.record._replace(stops=self.record.stops + 1)
 
     def _told_apart(self, base: Baseline, since: Since) -> Split:
         """Our own files and the list's are neither; one that is ignored by name and looks like a judge was
         added."""
         own, guarded = _own(self._loop, since.top), _guarded(self._loop, since.top, self._folder)
         below = os.path.relpath(self._folder, since.top)
-        scripts = criteria.named_by(self._commands, protect.reader(self._folder), self._table)
+        known = {os.path.relpath(each.path, below): each for each in since.changes}
+        read = protect.reader(self._folder)
+
+        def read_at_start(path: str) -> str | None:
+            change = known.get(os.path.normpath(path))
+            return (
+                read(path) if change is None else baseline.text_at_start(self._loop, base, change, self._env)
+            )
+
+        scripts = [
+            *criteria.named_by(self._commands, read, self._table),
+            *criteria.named_by(self._commands, read_at_start, self._table),
+        ]
         named = {os.path.normpath(os.path.join(below, path)) for path in scripts}
         hidden = [Change(path, ADDED, "", "") for path in since.hidden if self._table.judges(path)]
         changed = {each.path for each in since.changes}
@@ -118,7 +147,9 @@ class Probe:
     def _judges(self, base: Baseline, since: Since, change: Change) -> bool:
         """Of a file that is work as well, only the part that a check reads."""
         if not self._table.judges(change.path) or not self._table.has_work(change.path):
-            return self._table.judges(change.path) or _shadows(change)
+            below = os.path.relpath(os.path.join(since.top, change.path), self._folder)
+            seen_from = (change, change._replace(path=below))
+            return any(self._table.judges(one.path) or _shadows(one) for one in seen_from)
         before = baseline.text_at_start(self._loop, base, change, self._env)
         after = files.read_quietly(os.path.join(since.top, change.path))
         return self._table.judges_change(change.path, before, after)
@@ -143,18 +174,32 @@ class Probe:
         return self._base is not None and self._base.terms.get("doubts") == "refuse"
 
     def alone(self, command: str) -> Ran | None:
-        """The work alone: criteria and loader variables as at the start, no variable of ours. What is green
-        may serve as the final run itself; anything else is None."""
-        if command not in self._commands or self._why_not(command):
-            return None  # the check of a task that was given is run as ever
+        """The final run itself, where the work alone is the whole of it: nothing is put back, and no other
+        command misses what this one makes. None where it has to be run as ever."""
+        if command not in self._commands or self.record.stops or self._why_not(command):
+            return None
+        if self._split_for(command).judging or self._tried(command).alone != UNTRIED:
+            return None
+        ran = self._ask_alone(command)
+        return ran if ran is not None and ran.green and (self._is_only or not _wrote(ran)) else None
+
+    def _ask_alone(self, command: str) -> Ran | None:
+        """The work alone: criteria and loader variables as at the start, no variable of ours, and the work as
+        if it had just been written, so that nothing made before stands for it."""
         split = self._split_for(command)
-        ran = self._run(command, split.judging, env=self._as_begun(), watch=split.work)
+        ran = self._run(command, split.judging, env=self._as_begun(), watch=split.work, renew=True)
         if ran is None or not _stood(ran):
             return None
         assert ran.apart is not None
-        said = GREEN if ran.green else RED
-        self._note(command, alone=said, read=ran.apart.read, made=ran.apart.made)
-        return ran if ran.green else None
+        self._note(
+            command,
+            alone=GREEN if ran.green else RED,
+            read=ran.apart.read,
+            made=ran.apart.made,
+            wrote=ran.apart.wrote,
+            counted=suite_count.counted(ran.tail),
+        )
+        return ran
 
     def ask(self) -> bool:
         """Ask what is left, and conclude; False if there was no time for all, and there will be."""
@@ -163,7 +208,8 @@ class Probe:
         if unasked and self.record.stops < STOPS_MAX:
             return False
         for command in unasked:
-            self._note(command, why=self._tried(command).why or NO_TIME)
+            known = self._tried(command)
+            self._note(command, why=known.why or (UNEXPLAINED if known.alone == RED else NO_TIME))
         self._conclude()
         return True
 
@@ -186,7 +232,8 @@ class Probe:
 
     def give_up(self, why: str) -> None:
         """Nothing more can be tried: conclude from what is known."""
-        self._trouble, self._since = why, None
+        for command in self._commands:
+            self._note(command, why=self._tried(command).why or why)
         self._conclude()
 
     def _ask(self, command: str) -> bool:
@@ -195,7 +242,7 @@ class Probe:
             self._note(command, why=why)
             return True
         if self._tried(command).alone == UNTRIED:
-            self.alone(command)
+            self._ask_alone(command)
         if self._tried(command).alone == UNTRIED:
             return bool(self._tried(command).why)
         if self._tried(command).alone == RED and not self._tried(command).cause:
@@ -205,26 +252,34 @@ class Probe:
         return self._ask_without(command)
 
     def _find_cause(self, command: str) -> None:
-        """Red with the work alone: the place is not faithful, or criteria turned it, or variables and who
-        runs it."""
+        """Red with the work alone: the place is not faithful, or criteria turned it, or what was made of the
+        work before it was last written, or variables and who runs it."""
         judging = self._split_for(command).judging
         plain = self._run(command, (), watch=judging)
         if plain is None:
             return
         if not _stood(plain) or not plain.green:
-            changed = tuple(each.path for each in judging if each.kind != ADDED)
-            self._note(command, cause=finding.PLACE, named=changed)
+            self._note(command, cause=finding.PLACE, named=tuple(each.path for each in judging))
             return
         judged = self._run(command, judging) if judging else plain
         if judged is None:
             return
         if judged.green:
-            self._note(command, cause=finding.VARIABLE, named=self._other_variables())
+            self._find_surroundings(command)
             return
         assert plain.apart is not None
         read = plain.apart.read
         named = sorted((each.path for each in judging), key=lambda path: path not in read)
         self._note(command, cause=finding.CRITERIA, named=tuple(named))
+
+    def _find_surroundings(self, command: str) -> None:
+        """Green with the work alone but for the surroundings: which of them?"""
+        split = self._split_for(command)
+        renewed = self._run(command, split.judging, watch=split.work, renew=True)
+        if renewed is not None and renewed.green:
+            self._note(command, cause=finding.VARIABLE, named=self._other_variables())
+        elif renewed is not None:
+            self._note(command, cause=finding.IDLE)
 
     def _ask_without(self, command: str) -> bool:
         """Without the work; where only criteria changed, these go back too. A list's own check is a guard,
@@ -234,7 +289,11 @@ class Probe:
         if is_guard or known.without != UNTRIED or known.cause == finding.PLACE or not split.all:
             return True
         products, before = [path for _, _, path in self._programs([command])], apart.talks()
-        ran = self._run(command, split.work or split.criteria, products=products)
+        back = split.work or split.criteria
+        ran = self._run(command, back, products=products)
+        makers = self._makers(command)
+        if ran is not None and ran.green and makers:
+            ran = self._run(command, [*back, *self._made(makers)], products=products, after=makers)
         if ran is None:
             return False
         server = self._server(before) if ran.green and self._speaks(command) else ""
@@ -242,8 +301,21 @@ class Probe:
             self._note(command, why=server)
         elif ran.apart is not None and ran.apart.stood:
             made = tuple(dict.fromkeys([*known.made, *ran.apart.made]))
-            self._note(command, without=GREEN if ran.green else RED, made=made)
+            fewer = suite_count.fewer(known.counted, suite_count.counted(ran.tail))
+            self._note(command, without=GREEN if ran.green else RED, made=made, fewer=fewer)
         return True
+
+    def _makers(self, command: str) -> list[str]:
+        """The commands before it that left something, which it may be about."""
+        before = self._commands[: self._commands.index(command)]
+        return [one for one in before if self._tried(one).wrote]
+
+    def _made(self, makers: Sequence[str]) -> list[Change]:
+        assert self._since is not None
+        paths = {path for one in makers for path in self._tried(one).wrote}
+        inside = [os.path.relpath(path, self._since.top) for path in sorted(paths)]
+        changed = {each.path for each in self._since.changes}
+        return [Change(path, ADDED, "", "") for path in inside if path not in changed]
 
     def _speaks(self, command: str) -> bool:
         """Whether a check, or a script of it that judges, names this machine: others talk, too."""
@@ -263,7 +335,7 @@ class Probe:
         """Why a command is not tried apart; what the machine refuses is found by trying."""
         if self._base is None or self._since is None:
             return self._trouble
-        if not all(one.apart for one in self._asked if command in one.commands):
+        if not any(one.apart for one in self._asked if command in one.commands):
             return "`apart` is false"
         daemon = criteria.daemon_in(command, self._base.terms.get("daemons") or ())
         return f"{daemon} works outside of it" if daemon else ""
@@ -275,16 +347,20 @@ class Probe:
         *,
         env: Mapping[str, str] | None = None,
         watch: Sequence[Change] = (),
+        renew: bool = False,
         products: Sequence[str] = (),
+        after: Sequence[str] = (),
     ) -> Ran | None:
-        """Run a command apart, with these changes undone; None if there is no time for it."""
+        """Run a command apart, with these changes undone, after these others; None if there is no time."""
         wanted_s = max(one.timeout_s for one in self._asked if command in one.commands)
         left_s = self._deadline - time.monotonic()
         if left_s <= 0:
             return None
-        stage = self._stage(back, watch=watch, products=products)
+        stage = self._stage(back, watch=watch, products=products)._replace(renew=renew)
         env = {**self._env, OURS + "CHECK": "1"} if env is None else env
-        ran = run(command, cwd=self._folder, env=env, timeout_s=min(wanted_s, left_s), stage=stage)
+        quiet = [f"sh -c {shlex.quote(one)} >/dev/null 2>&1" for one in after]
+        text = "\n".join([*quiet, f"exec sh -c {shlex.quote(command)}"]) if after else command
+        ran = run(text, cwd=self._folder, env=env, timeout_s=min(wanted_s, left_s), stage=stage)
         if ran.timed_out and left_s < wanted_s:
             return None
         self._note(command, why=ran.apart.why if ran.apart is not None else "")
@@ -299,6 +375,7 @@ class Probe:
             remove=tuple(each.path for each in back if each.kind == ADDED),
             watch=tuple(each.path for each in watch if each.kind != REMOVED)[:WATCH_MAX],
             products=tuple(products),
+            caches=BY_TOOLS,
         )
 
     def _as_begun(self) -> dict[str, str]:
@@ -354,7 +431,8 @@ class Probe:
             untried=self._everywhere(),
             top=self._since.top,
         )
-        is_idle = not seen.work or any(one.without == GREEN for one in self.record.tried.values())
+        tried = self.record.tried.values()
+        is_idle = not seen.work or any(one.without == GREEN or one.cause == finding.IDLE for one in tried)
         young = baseline.ignored_since(self._base, self._folder, self._env) if is_idle else []
         return seen._replace(ignored=tuple(young))
 
@@ -368,7 +446,7 @@ class Probe:
         gone = [
             each.path for each in since.changes if each.kind == REMOVED and self._table.is_test(each.path)
         ]
-        return tuple(path for path in gone if path not in since.renamed)
+        return tuple(path for path in gone if not self._table.is_test(since.renamed.get(path, "")))
 
     def _suspects(self, base: Baseline, since: Since) -> tuple[Suspect, ...]:
         judging = {each.path for each in self._split.criteria}
@@ -406,6 +484,10 @@ def _shadows(change: Change) -> bool:
 
 def _stood(ran: Ran) -> bool:
     return ran.apart is not None and ran.apart.stood
+
+
+def _wrote(ran: Ran) -> bool:
+    return ran.apart is None or bool(ran.apart.wrote)
 
 
 def _own(loop: LoopFiles, top: str) -> set[str]:

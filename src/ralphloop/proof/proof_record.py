@@ -25,6 +25,9 @@ class Tried(NamedTuple):
     named: tuple[str, ...] = ()  # what that doubt names
     read: tuple[str, ...] = ()  # changed files that the command read
     made: tuple[str, ...] = ()  # programs of its own that it made anew
+    wrote: tuple[str, ...] = ()  # files that it left, and that a later command may be about
+    counted: dict[str, int] = {}  # noqa: RUF012 - the tests that ran with the work alone, by runner
+    fewer: str = ""  # how many tests ran, where more did without the work
 
 
 class Proven(NamedTuple):
@@ -43,7 +46,8 @@ class ProofRecord(NamedTuple):
     turned: dict[str, tuple[str, ...]] = {}  # noqa: RUF012 - task -> the changed files that its checks read
     proven: Proven = Proven()
     round: int = 0  # the final run that this is about
-    stops: int = 0  # how many stops have asked so far
+    stops: int = 0  # how many stops have asked so far, with the work as it is
+    state: str = ""  # digest of all that had changed then
     refused: tuple[str, ...] = ()  # doubts for which tasks were opened again, where doubts are refused
 
     @property
@@ -67,6 +71,7 @@ def load(loop: LoopFiles) -> ProofRecord:
         Proven(**_texts(proven if isinstance(proven, dict) else {}, Proven._fields)),
         _count(data.get("round")),
         _count(data.get("stops")),
+        _text(data.get("state")),
         _names(data.get("refused")),
     )
 
@@ -79,6 +84,7 @@ def save(loop: LoopFiles, record: ProofRecord) -> None:
         "proven": record.proven._asdict(),
         "round": record.round,
         "stops": record.stops,
+        "state": record.state,
         "refused": list(record.refused),
     }
     files.write_text(_place(loop), jsontext.render(data) + "\n", durable=True)
@@ -93,13 +99,18 @@ def _rows(value: Any) -> list[tuple[str, Any]]:
 
 
 def _tried(row: dict[str, Any]) -> Tried:
-    known: dict[str, Any] = _texts(row, ("first", "alone", "without", "why", "cause"))
-    known |= {name: _names(row.get(name)) for name in ("named", "read", "made")}
+    known: dict[str, Any] = _texts(row, ("first", "alone", "without", "why", "cause", "fewer"))
+    known |= {name: _names(row.get(name)) for name in ("named", "read", "made", "wrote")}
+    known["counted"] = {name: _count(number) for name, number in _rows(row.get("counted"))}
     return Tried(**known)
 
 
 def _names(value: Any) -> tuple[str, ...]:
     return tuple(name for name in value if isinstance(name, str)) if isinstance(value, list) else ()
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
 
 
 def _count(value: Any) -> int:

@@ -99,7 +99,7 @@ class Prover:
         waiting = approvals.unapproved(self._loop.shelf, listed)
         unapproved = set(waiting)
         self._note_waiting(listed, ledger, waiting=waiting)
-        wanted = [due(task) for task in listed.tasks if is_due(task, ledger, final=self._is_final)]
+        wanted = [_due(task, ledger) for task in listed.tasks if is_due(task, ledger, final=self._is_final)]
         if self._is_final and listed.verify:
             wanted.append(due(listed))
         for one in wanted:
@@ -212,7 +212,8 @@ class Prover:
         from ralphloop.proof.probe import Probe  # a claim needs nothing of it
 
         self._probe = Probe(self._loop, folder=self._folder, env=self._env, deadline=self._checker.deadline)
-        self._probe.begin(self._asked, round_no=self._round)
+        commands = {command for one in self._due for command in one.commands}
+        self._probe.begin(self._asked, round_no=self._round, is_only=len(commands) == 1)
         self._checker.alone = self._probe.alone
 
     def _refuse_touched(self) -> None:
@@ -248,7 +249,9 @@ class Prover:
         self._settle_list()
         is_red = bool(reopen or self.results.red)
         self.results.final = self._is_final and not (self.results.unfinished or is_red)
-        self.results.unprobed = self.results.final and self._has_questions
+        self.results.unprobed = self.results.final and self._probe is not None
+        if self.results.unfinished:
+            self._put_off_questions()
         state.final_round = 0 if is_red else state.final_round
         state.final_tree = self._tree_after
         state.ledger += 1
@@ -257,9 +260,12 @@ class Prover:
             evidence = self.verdicts[task].evidence
             self._loop.journal("proven", task=task, evidence=evidence, final=self._is_final)
 
-    @property
-    def _has_questions(self) -> bool:
-        return self._probe is not None
+    def _put_off_questions(self) -> None:
+        if self._probe is not None:
+            from ralphloop.proof import proof_record
+
+            self._probe.put_off()
+            proof_record.save(self._loop, self._probe.record)
 
     @property
     def asked(self) -> Answers | None:
@@ -292,7 +298,8 @@ class Prover:
         refused = [doubt for doubt in record.doubts if doubt.kind in finding.REFUSED and doubt.task]
         again = [doubt for doubt in refused if f"{doubt.kind} {doubt.task}" in record.refused]
         self.results.insisted = again
-        new = {doubt.task: doubt for doubt in refused if doubt not in again}
+        insisted = {doubt.task for doubt in again}
+        new = {doubt.task: doubt for doubt in reversed(refused) if doubt.task not in insisted}
         if not new:
             return record
         listed, ledger = self._listed()
@@ -305,7 +312,8 @@ class Prover:
         state.ledger, state.final_round = state.ledger + 1, 0
         self._loop.save_ledger(ledger)
         self.results.final = False
-        return record._replace(refused=(*record.refused, *(f"{one.kind} {one.task}" for one in new.values())))
+        told = (f"{one.kind} {one.task}" for one in refused if one.task in new)
+        return record._replace(refused=(*record.refused, *told))
 
     def _settle_list(self) -> None:
         """Where the same command has opened tasks again, they are told about it."""
@@ -353,6 +361,12 @@ class Prover:
 
 def _said(ledger: Ledger, task: str) -> str:
     return ledger.tasks.get(task, {}).get("state", "")
+
+
+def _due(task: Task, ledger: Ledger) -> Due:
+    """That a check is not tried apart is the person's to say, and an added task is the agent's."""
+    added = ledger.tasks.get(task.id, {}).get("added")
+    return due(task)._replace(apart=task.apart or bool(added))
 
 
 def is_due(task: Task, ledger: Ledger, *, final: bool) -> bool:

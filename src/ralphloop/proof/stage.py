@@ -18,12 +18,13 @@ import select
 import signal
 import stat
 import time
+from _json import encode_basestring_ascii
 from contextlib import contextmanager, suppress
 from itertools import pairwise
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Any, NoReturn
 
 MS_NOSUID, MS_NODEV, MS_NOEXEC = 0x2, 0x4, 0x8
@@ -35,6 +36,7 @@ CAP_SYS_ADMIN = 21
 ALL_IDS = ["0", "0", "4294967295"]
 MOST_HANDLES = 1024  # of a keeper, which inherits three
 LONG_AGO_NS = 1  # a time of reading that no clock gives
+WROTE_MOST = 200  # files that a command left
 WATCHED_BYTES = 128 * 1024 * 1024  # a watched file is copied into memory
 
 OVERFULL = "there is no room for it in memory"
@@ -54,6 +56,8 @@ NO_OVERLAY = {
     errno.EINVAL: "the file system here cannot be laid over",
 }
 
+Uppers = dict[str, int]  # a place, and the open folder that takes what is written there
+
 libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -66,19 +70,21 @@ def play(plan: dict[str, Any], become: Callable[[], NoReturn], *, news: int, kee
     try:
         with _telling_why(news):
             _leave(keeper)
-            _lay_over(plan["places"], plan["spare"])
+            uppers = _lay_over(plan["places"], plan["spare"])
             _called(libc.unshare(CLONE_NEWPID), NO_NAMESPACES)
             lifeline, holding = os.pipe()
             pid = os.fork()
             if pid == 0:
                 os.close(holding)
-                _be_first(plan, become, news=news, lifeline=lifeline)
+                _be_first(plan, become, uppers, news=news, lifeline=lifeline)
             os.waitpid(pid, 0)
     finally:
         os._exit(0)
 
 
-def _be_first(plan: dict[str, Any], become: Callable[[], NoReturn], *, news: int, lifeline: int) -> NoReturn:
+def _be_first(
+    plan: dict[str, Any], become: Callable[[], NoReturn], uppers: Uppers, *, news: int, lifeline: int
+) -> NoReturn:
     try:
         _die_with_parent()
         if select.select([lifeline], [], [], 0)[0]:
@@ -87,7 +93,7 @@ def _be_first(plan: dict[str, Any], become: Callable[[], NoReturn], *, news: int
         libc.mount(b"proc", b"/proc", b"proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, None)
         with _telling_why(news):
             _put_back(plan)
-            _direct(plan, become, news)
+            _direct(plan, become, uppers, news)
     finally:
         os._exit(0)
 
@@ -102,14 +108,18 @@ def _telling_why(news: int) -> Iterator[None]:
         os.write(news, f"why {os.strerror(error.errno or 0).lower()}\n".encode())
 
 
-def _direct(plan: dict[str, Any], become: Callable[[], NoReturn], news: int) -> None:
-    watched = _watch(plan["places"][0], plan["watch"])
+def _direct(plan: dict[str, Any], become: Callable[[], NoReturn], uppers: Uppers, news: int) -> None:
+    watched = _watch(plan["places"][0], plan["watch"], renew=plan["renew"])
     before = [_looks(path) for path in plan["products"]]
+    written = _written(uppers, plan["caches"])
     os.write(news, b"stood %.6f\n" % time.clock_gettime(time.CLOCK_BOOTTIME))
     status = _run(become)
     read = [n for n, path in watched if _was_read(path)]
     made = [n for n, path in enumerate(plan["products"]) if _looks(path) not in (None, before[n])]
-    os.write(news, b"status %d\n%s%s" % (status, _listed(b"read", read), _listed(b"made", made)))
+    wrote = [path for path, at in _written(uppers, plan["caches"]).items() if written.get(path) != at]
+    names = ", ".join(map(encode_basestring_ascii, wrote[:WROTE_MOST]))
+    parts = [_listed(b"read", read), _listed(b"made", made), f"wrote {names}\n".encode()]
+    os.write(news, b"status %d\n%s" % (status, b"".join(parts)))
 
 
 def _run(become: Callable[[], NoReturn]) -> int:
@@ -217,14 +227,15 @@ def _write(name: str, text: str) -> None:
         file.write(text)
 
 
-def _lay_over(places: Sequence[str], spare: str) -> None:
-    """An overlay on each place and on each mount below it, which would be hidden otherwise."""
+def _lay_over(places: Sequence[str], spare: str) -> Uppers:
+    """An overlay on each place and on each mount below it, which would be hidden otherwise; the folders that
+    take what is written."""
     _enter_namespaces()
     if "/" in places:
         raise NoStageError("the project is the root folder")
     roots = [os.fsencode(os.path.realpath(place)) for place in places]
     wanted = sorted({*roots, *_mounts_below(roots)})  # the outer one first
-    lower = [_opened(place) for place in wanted]
+    lower, uppers = [_opened(place) for place in wanted], {}
     _called(libc.mount(b"tmpfs", os.fsencode(spare), b"tmpfs", MS_NOSUID | MS_NODEV, b"mode=700"), NO_OVERLAY)
     os.chdir(spare)
     options = b"userxattr" if _in_user_namespace() else b"redirect_dir=on,metacopy=off"
@@ -233,12 +244,14 @@ def _lay_over(places: Sequence[str], spare: str) -> None:
         os.mkdir(f"work{n}", 0o700)
         # Paths by number: in these options a comma, a colon or a backslash would have a meaning.
         text = b"lowerdir=/proc/self/fd/%d,upperdir=upper%d,workdir=work%d,%s" % (lower[n], n, n, options)
+        uppers[os.fsdecode(place)] = os.open(f"upper{n}", os.O_RDONLY | os.O_DIRECTORY)
         _like(place, f"upper{n}")
         _called(libc.mount(b"overlay", place, b"overlay", 0, text), NO_OVERLAY)
     libc.umount2(os.fsencode(spare), MNT_DETACH)  # where a place covers it there is nothing to see anyway
     os.chdir(places[0])
     for handle in lower:
         os.close(handle)
+    return uppers
 
 
 def _like(place: bytes, upper: str) -> None:
@@ -379,22 +392,43 @@ def _check_out_by(git: Sequence[str], env: dict[str, str], paths: Sequence[str])
         raise NoStageError(NOT_PUT_BACK)
 
 
-def _watch(top: str, paths: Sequence[str]) -> list[tuple[int, str]]:
+def _watch(top: str, paths: Sequence[str], *, renew: bool) -> list[tuple[int, str]]:
     """Files whose time of reading is set so far back that the next reading moves it. What cannot be watched
     is left alone: it counts as not read."""
-    watched, room = [], WATCHED_BYTES
+    times, room = {}, WATCHED_BYTES
     for n, path in enumerate(paths):
-        whole = os.path.join(top, path)
-        try:
-            found = os.lstat(whole)
+        with suppress(OSError, NoStageError):
+            found = os.lstat(os.path.join(top, path))
             is_ours = _folders_above(top, path, clear=False) and not stat.S_ISDIR(found.st_mode)
             room -= found.st_size
             if is_ours and room >= 0:
-                os.utime(whole, ns=(LONG_AGO_NS, found.st_mtime_ns), follow_symlinks=False)
-                watched.append((n, whole))
-        except (OSError, NoStageError):
-            continue
+                times[n] = found.st_mtime_ns
+    watched, changed_at = [], _renewed(times.values()) if renew else {}
+    for n, time_ns in times.items():
+        whole = os.path.join(top, paths[n])
+        with suppress(OSError):
+            os.utime(whole, ns=(LONG_AGO_NS, changed_at.get(time_ns, time_ns)), follow_symlinks=False)
+            watched.append((n, whole))
     return watched
+
+
+def _renewed(times: Iterable[int]) -> dict[int, int]:
+    """For each time one of just now, in the order that they have: what was made of such files is older."""
+    now = time.time_ns()
+    return {known: now - 1000 * place for place, known in enumerate(sorted({*times}, reverse=True))}
+
+
+def _written(uppers: Uppers, caches: Sequence[str]) -> dict[str, int]:
+    """The files in the folders that take what is written, and since when each is as it is."""
+    found = {}
+    for place, upper in uppers.items():
+        for above, folders, names, handle in os.fwalk(".", dir_fd=upper):
+            folders[:] = [name for name in folders if name not in caches]
+            for name in names:
+                with suppress(OSError):
+                    path = os.path.normpath(os.path.join(place, above, name))
+                    found[path] = os.lstat(name, dir_fd=handle).st_ctime_ns
+    return found
 
 
 def _was_read(path: str) -> bool:

@@ -6,6 +6,8 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from ralphloop.domain.prompt import count
+
 _COLOUR = re.compile(r"\x1b\[[\d;]*m|\ufffd\[[\d;]*m")
 
 
@@ -68,6 +70,10 @@ def fewer(now: Mapping[str, int], before: Mapping[str, int]) -> str:
     """`ran 1 test, and 3 without the work`, where one and the same runner says so; else empty."""
     for name in now.keys() & before.keys():
         if now[name] < before[name]:
-            tests = "test" if now[name] == 1 else "tests"
-            return f"ran {now[name]} {tests}, and {before[name]} without the work"
+            return f"ran {count(now[name], 'test')}, and {before[name]} without the work"
     return ""
+
+
+def told(tests: Mapping[str, int]) -> str:
+    """`3 tests`; some runners say it in the words of another as well."""
+    return count(max(tests.values()), "test") if tests else ""

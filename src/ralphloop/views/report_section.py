@@ -9,7 +9,8 @@ from ralphloop.agents.transcript import moment
 from ralphloop.domain.model import COMPLETE, PROVEN, THE_LIST, VOUCHED
 from ralphloop.domain.prompt import done
 from ralphloop.domain.table import LIMITS
-from ralphloop.proof.proof_record import GREEN, RED, UNTRIED
+from ralphloop.proof import suite_count
+from ralphloop.proof.proof_record import GREEN, RED, UNTRIED, Tried
 from ralphloop.views import figure, journal
 from ralphloop.views.figure import Share, Used, local, spent_told
 from ralphloop.views.fold import cut, few, shown
@@ -216,10 +217,12 @@ def names(files: Sequence[str]) -> str:
 def _tried(report: Report) -> Section:
     """What each command came to: when the loop began, and at its end apart from the project."""
     columns = ("command", "at the start", "the work alone", "without the work")
-    rows = tuple(
-        (Code(command), *(_TRIED.get(word, UNKNOWN) for word in (row.first, row.alone, row.without)))
-        for command, row in report.view.proof.tried.items()
-    )
+
+    def cells(row: Tried) -> tuple[str, ...]:
+        first, alone, without = (_TRIED.get(word, UNKNOWN) for word in (row.first, row.alone, row.without))
+        return first, ", ".join(filter(None, (alone, suite_count.told(row.counted)))), without
+
+    rows = tuple((Code(command), *cells(row)) for command, row in report.view.proof.tried.items())
     return Section("tried", "Whose green it is", columns, rows)
 
 

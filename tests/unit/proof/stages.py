@@ -187,8 +187,8 @@ def ran_of(actor: subprocess.Popen[str]) -> Ran:
     said, errors = actor.communicate(timeout=100)
     assert not errors, errors
     *fields, apart = json.loads(said)
-    stood, why, read, made = apart
-    return Ran(*fields, Apart(stood, why, tuple(read), tuple(made)))
+    stood, why, read, made, wrote = apart
+    return Ran(*fields, Apart(stood, why, tuple(read), tuple(made), tuple(wrote)))
 
 
 @contextmanager

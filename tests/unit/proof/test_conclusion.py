@@ -66,6 +66,32 @@ SITUATIONS = {
         Seen((F1,), {"make test": PLAIN}, work=WORK, removed=("tests/test_old.py",)),
         ["the test file tests/test_old.py is gone"],
     ),
+    "fewer tests": (
+        Seen((F1,), {"make test": PLAIN._replace(fewer="ran 1 test, and 3 without the work")}, work=WORK),
+        ["F1 ran 1 test, and 3 without the work"],
+    ),
+    "green by what was made before": (
+        Seen((F1,), {"make test": Tried(RED, RED, RED, cause=finding.IDLE)}, work=WORK, ignored=("stamp",)),
+        ["F1 is green only by what was made before its work was finished; younger than the start: stamp"],
+    ),
+    "red with the work alone, and no time to find out why": (
+        Seen((F1,), {"make test": Tried(RED, RED, why="no time")}, work=WORK, criteria=("test_app.py",)),
+        [
+            "F1 is red without the changes to test_app.py, and perhaps by them",
+            "note F1 was not tried apart from the work: no time",
+        ],
+    ),
+    "the same where no criteria changed": (
+        Seen((F1,), {"make test": Tried(RED, RED, why="no time")}, work=WORK),
+        ["note F1 was not tried apart from the work: no time"],
+    ),
+    "a place that is not faithful, and criteria changed": (
+        Seen((F1,), {"make test": Tried(RED, RED, cause=finding.PLACE, named=("conftest.py",))}, work=WORK),
+        [
+            "F1 cannot be tried apart, and conftest.py changed since the start",
+            "note F1 was not tried apart: its check is red there with nothing put back",
+        ],
+    ),
     "a line": (
         Seen((F1,), {"make test": PLAIN}, work=WORK, suspects=(Suspect("app.py", 3, "asks who runs it"),)),
         ["an added line asks who runs it: app.py:3"],

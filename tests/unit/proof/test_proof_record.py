@@ -28,9 +28,17 @@ def test_it_comes_back_as_it_was_written(tmp_path: Path) -> None:
     note = Finding(NOT_TRIED, said="the checks were not tried apart from the work: there is no git here")
     whole = ProofRecord(
         (doubt, note),
-        {"make test": Tried(RED, GREEN, RED)},
+        {
+            "make test": Tried(
+                RED, GREEN, RED, wrote=("/p/build/app",), counted={"pytest": 3}, fewer="ran less"
+            )
+        },
         {"F1": ("app.py",)},
         Proven("4b82", "9a1c", "main"),
+        round=3,
+        stops=1,
+        state="77aa",
+        refused=("idle F1",),
     )
     proof_record.save(_loop(tmp_path), whole)
     found = proof_record.load(_loop(tmp_path))

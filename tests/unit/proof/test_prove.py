@@ -13,7 +13,7 @@ from ralphloop.domain.model import FINAL_RUN
 from ralphloop.proof import check_record, checker, prove, tree
 from ralphloop.proof.checker import Origin
 from ralphloop.store import tasks
-from unit.proof.loops import Checked, task
+from unit.proof.loops import ENV, Checked, task
 
 PLUGINS = Path(__file__).resolve().parents[3] / "plugins"
 
@@ -238,6 +238,16 @@ def test_the_first_command_of_a_stop_has_all_of_its_time_and_is_red_after_it(che
     results = checked.prove(budget_s=1).results
     assert ([refusal.task for refusal in results.refused], results.unfinished) == (["F1"], [])
     assert results.refused[0].why == "ran into its time limit of 1 s"
+
+
+def test_what_asking_for_a_green_answer_took_is_not_held_against_the_command(checked, clock):
+    checked.begin(task("F1", "sleep 60", timeout_s=50))
+    options = {"folder": str(checked.root), "env": ENV, "origin": Origin("final"), "budget_s": 8}
+    asking = checker.Checker(checked.loop, say=lambda text: None, **options)
+    asking.alone = clock.passes(7)
+    verdicts = asking.judge([checker.Due("F1", ("sleep 60",), 50)], iteration=1, round_no=1)
+    assert verdicts["F1"].state == checker.UNFINISHED
+    assert checked.ran() == []
 
 
 def test_a_task_of_several_commands_is_proven_when_the_last_one_was_green(checked):

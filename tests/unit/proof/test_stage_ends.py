@@ -145,7 +145,7 @@ def test_a_caller_that_is_asked_to_end_takes_all_with_it(scene: Scene, number: i
 def test_a_command_whose_time_is_over_is_ended(scene: Scene, text: str) -> None:
     ran = scene.run(f"echo begun; {text}", timeout_s=2)
     assert (ran.exit_code, ran.signal, ran.timed_out, ran.tail[:6]) == (None, None, True, "begun\n")
-    assert ran.apart == (True, "", (), ())
+    assert ran.apart == (True, "", (), (), ())
     assert not _started_in(scene)
 
 
@@ -161,7 +161,7 @@ def test_a_stage_that_takes_too_long_is_told(scene: Scene) -> None:
     slow.chmod(0o755)
     ran = scene.run("echo > ../ran", timeout_s=2, put_back=["app.py"], git=[str(slow)])
     assert (ran.exit_code, ran.timed_out) == (None, True)
-    assert ran.apart == (False, "there was no time for it", (), ())
+    assert ran.apart == (False, "there was no time for it", (), (), ())
     assert not (scene.folder / "ran").exists()
     assert not _started_in(scene)
 
@@ -215,7 +215,7 @@ def test_without_namespaces_nothing_is_run(scene: Scene, mapped: str) -> None:
     before = ["unshare", "--user", mapped, "--keep-caps", "sh", "-ec", SWITCHED_OFF, "sh"]
     ran = scene.run("echo > ../ran", before=before)
     assert (ran.exit_code, ran.signal, ran.timed_out, ran.tail) == (None, None, False, "")
-    assert ran.apart == (False, "namespaces are switched off", (), ())
+    assert ran.apart == (False, "namespaces are switched off", (), (), ())
     assert not (scene.folder / "ran").exists()
     assert scene.trouble(before=before) == "namespaces are switched off"
 
@@ -223,7 +223,8 @@ def test_without_namespaces_nothing_is_run(scene: Scene, mapped: str) -> None:
 def test_without_process_namespaces_nothing_is_run(scene: Scene) -> None:
     text = 'echo 0 > /proc/sys/user/max_pid_namespaces; exec "$@"'
     before = ["unshare", "--user", "--map-root-user", "sh", "-ec", text, "sh"]
-    assert scene.apart("echo > ../ran", before=before) == (False, "namespaces are switched off", (), ())
+    found = scene.apart("echo > ../ran", before=before)
+    assert found == (False, "namespaces are switched off", (), (), ())
     assert not (scene.folder / "ran").exists()
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ralphloop.proof.suite_count import counted, fewer
+from ralphloop.proof.suite_count import counted, fewer, told
 from unit.domain.cases import each
 
 PYTEST = (
@@ -68,3 +68,9 @@ def test_fewer_tests_are_told_of_one_and_the_same_runner() -> None:
         ({"go": 1}, {"tap": 3}),
     ):
         assert fewer(now, before) == "", (now, before)
+
+
+def test_what_a_runner_says_twice_is_told_once() -> None:
+    assert told(counted(NODE + "ok 2 - takes\nok 3 - waits\n")) == "3 tests"
+    assert told({"pytest": 1}) == "1 test"
+    assert told({}) == ""

@@ -348,7 +348,7 @@ def doubtful(project: LoopProject, said: str, files: tuple[str, ...] = ()) -> Re
     """The report on a loop with such a doubt and note."""
     doubt = Finding("criteria", said=said, task="F1", files=files)
     note = Finding("weak", said=said, task="F1", files=files)
-    tried = {said: Tried("green", said, "red")}
+    tried = {said: Tried("green", said, "red", counted={"node": 3, "tap": 2})}
     record = ProofRecord((note, doubt), tried, {"F1": files})
     proof_record.save(project.the_loop(), record)
     found = report(project)
@@ -365,7 +365,7 @@ def test_doubts_stand_right_under_the_outcome(finished: LoopProject) -> None:
     ]
     told = {section.key: section for section in sections(found)}
     assert [row[:2] for row in told["findings"].rows] == [("criteria", "F1"), ("weak", "F1")]
-    assert told["tried"].rows[0][1:] == ("green", "unknown", "red")
+    assert told["tried"].rows[0][1:] == ("green", "unknown, 3 tests", "red")
     assert told["tasks"].columns[-1] == "turned by"
     assert [row[-1] for row in told["tasks"].rows] == ["a.py", "–", "–", "–"]
 

@@ -1,0 +1,93 @@
+"""Which answers serve as the final run, how long they hold, and how often a doubt opens its task again."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from hook.probing import LIST, Probed, probed
+from ralphloop.proof.checker import Due
+from ralphloop.proof.probe import Probe
+from ralphloop.store.loop import LoopFiles
+from ralphloop.store.shelf import OWNED, Shelf
+from unit.proof.stages import ROOT
+
+pytestmark = pytest.mark.slow
+
+LOOKS = "grep -q done app.txt"
+BUILDS = "grep -q done app.txt && cp app.txt built"
+
+
+@pytest.fixture
+def found() -> Iterator[Probed]:
+    with probed(ROOT) as made:
+        yield made
+
+
+def probing(found: Probed, *commands: str, round_no: int = 1, is_only: bool = False) -> Probe:
+    shelf = Shelf(str(found.root), found.env)
+    (record,) = shelf.records(OWNED)
+    probe = Probe(
+        LoopFiles(record, shelf), folder=str(found.root), env=found.env, deadline=time.monotonic() + 60
+    )
+    probe.begin([Due("F1", commands, 60.0)], round_no=round_no, is_only=is_only)
+    return probe
+
+
+def test_the_work_alone_serves_where_all_is_as_it_is_and_nobody_misses_what_it_made(
+    found: Probed,
+) -> None:
+    found.write({".gitignore": "built\n"})
+    found.begin(LOOKS, BUILDS)
+    found.claim()
+    probe = probing(found, LOOKS, BUILDS)
+    assert probe.alone(LOOKS) is not None
+    assert probe.alone(BUILDS) is None, "another command may look at what it built"
+    assert probe.record.tried[BUILDS].alone == "green"
+    assert probing(found, BUILDS, is_only=True).alone(BUILDS) is not None
+    found.write({"tests/check.sh": "true\n"})
+    probe = probing(found, LOOKS, is_only=True)
+    assert probe.alone(LOOKS) is None, "a criterion changed, so the project itself was not asked"
+    assert LOOKS not in probe.record.tried or probe.record.tried[LOOKS].alone == "untried"
+
+
+def test_time_is_counted_while_the_work_stays_and_answers_while_the_round_does(found: Probed) -> None:
+    found.begin(LOOKS)
+    found.claim()
+    first = probing(found, LOOKS)
+    assert first.ask()
+    first.put_off()
+    for round_no, stops, alone in ((1, 2, "green"), (2, 2, "untried")):
+        again = Probe.__new__(Probe)
+        again.__dict__.update(first.__dict__)
+        again.begin([Due("F1", (LOOKS,), 60.0)], round_no=round_no)
+        assert (again.record.stops, again.record.tried[LOOKS].alone) == (stops, alone), round_no
+        assert again.alone(LOOKS) is None, "it has cost two stops already"
+    found.write({"app.txt": "done again\n"})
+    first.begin([Due("F1", (LOOKS,), 60.0)], round_no=3)
+    assert first.record.stops == 0
+
+
+def test_a_task_is_opened_again_once_however_many_doubts_it_has(found: Probed) -> None:
+    """A rewritten test is green only by its change, and green without the work."""
+    (found.home / ".config/ralphloop").mkdir(parents=True)
+    (found.home / ".config/ralphloop/config.toml").write_text('doubts = "refuse"\n')
+    found.write({"tests/check.sh": LOOKS + "\n"})
+    found.begin("sh tests/check.sh")
+    found.write({"tests/check.sh": "true\n", "app.txt": "nothing else\n"})
+
+    def claimed() -> None:
+        data = json.loads((found.root / LIST).read_text())
+        data["features"][0]["passes"] = True
+        found.write({LIST: json.dumps(data)})
+
+    claimed()
+    assert found.stop()["decision"] == "block"
+    assert sorted(one["kind"] for one in found.proof()["findings"]) == ["criteria", "idle"]
+    assert sorted(found.proof()["refused"]) == ["criteria F1", "idle F1"]
+    claimed()
+    assert "needs you" in found.stop()["systemMessage"]
+    assert found.outcome == "needs_input"
