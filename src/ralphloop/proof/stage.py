@@ -233,7 +233,7 @@ def _lay_over(places: Sequence[str], spare: str) -> None:
         os.mkdir(f"work{n}", 0o700)
         # Paths by number: in these options a comma, a colon or a backslash would have a meaning.
         text = b"lowerdir=/proc/self/fd/%d,upperdir=upper%d,workdir=work%d,%s" % (lower[n], n, n, options)
-        _like(place, f"upper{n}")
+        _like(lower[n], f"upper{n}")
         _called(libc.mount(b"overlay", place, b"overlay", 0, text), NO_OVERLAY)
     libc.umount2(os.fsencode(spare), MNT_DETACH)  # where a place covers it there is nothing to see anyway
     os.chdir(places[0])
@@ -241,9 +241,10 @@ def _lay_over(places: Sequence[str], spare: str) -> None:
         os.close(handle)
 
 
-def _like(place: bytes, upper: str) -> None:
-    """The overlay's own folder has mode, owner and times of the upper one."""
-    found = os.stat(place)
+def _like(lower: int, upper: str) -> None:
+    """The overlay's own folder has mode, owner and times of the upper one; by its path the lower one may be
+    covered already."""
+    found = os.fstat(lower)
     if os.stat(upper).st_uid != found.st_uid or os.stat(upper).st_gid != found.st_gid:
         libc.chown(os.fsencode(upper), found.st_uid, found.st_gid)  # or not, where it is a stranger's
     os.chmod(upper, stat.S_IMODE(found.st_mode))
