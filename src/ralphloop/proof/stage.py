@@ -80,12 +80,14 @@ def play(plan: dict[str, Any], become: Callable[[], NoReturn], *, news: int, kee
 
 def _be_first(plan: dict[str, Any], become: Callable[[], NoReturn], *, news: int, lifeline: int) -> NoReturn:
     try:
-        _die_with_parent()
-        if select.select([lifeline], [], [], 0)[0]:
-            os._exit(0)  # the builder has ended already
-        # Where that is refused the old one stays, which shows the processes outside.
-        libc.mount(b"proc", b"/proc", b"proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, None)
         with _telling_why(news):
+            if os.getpid() != 1:  # it ends all that it sees when the command has ended
+                raise NoStageError("it has no process namespace of its own")
+            _die_with_parent()
+            if select.select([lifeline], [], [], 0)[0]:
+                os._exit(0)  # the builder has ended already
+            # Where that is refused the old one stays, which shows the processes outside.
+            libc.mount(b"proc", b"/proc", b"proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, None)
             _put_back(plan)
             _direct(plan, become, news)
     finally:
