@@ -255,7 +255,7 @@ class Probe:
         """Why a check that is green without the work says nothing: all that it talked to was there before."""
         assert self._base is not None
         asked = apart.asked_since(before)
-        if not asked or not all(apart.began_before(inode, self._base.at) for inode in asked.values()):
+        if not asked or not all(apart.began_before(one, self._base.at) for one in asked.values()):
             return ""
         return f"a server on port {min(asked)}, which was there before, works outside of it"
 
