@@ -21,10 +21,10 @@ from ralphloop.proof.protect import BY_TOOLS
 from ralphloop.proof.repository import Repository
 from ralphloop.proof.worktree import OPTIONS, Git
 from ralphloop.store import files
-from ralphloop.store.loop import LoopFiles
+from ralphloop.store.loop import BASELINE, LoopFiles
 
 TAKE_S = 30.0
-OWN, RECORD, STAGE = "baseline", "baseline.json", "stage"
+OWN, STAGE = "baseline", "stage"
 SCRATCH = "now-"  # and the process whose look it is
 KEPT_MAX = 200  # work trees in one another
 LOOK_MAX = 50_000  # files whose age is asked for, in ignored folders and at home
@@ -239,7 +239,7 @@ def _own(loop: LoopFiles) -> str:
 
 
 def _record(loop: LoopFiles) -> str:
-    return os.path.join(loop.kept, RECORD)
+    return os.path.join(loop.kept, BASELINE)
 
 
 def _why(error: Exception) -> str:
@@ -383,7 +383,7 @@ def programs_now(
 def _is_other(lead: str, was: str, digest: str, at: float) -> bool:
     """A file from before the start is as it was, since nobody but the system sets when it was changed."""
     real = os.path.realpath(lead)
-    return executable.changed_at(lead) > at and (executable.content(real) != digest or not digest)
+    return executable.latest_change(lead) > at and (executable.content(real) != digest or not digest)
 
 
 def _is_ignored(top: str, path: str, env: Mapping[str, str]) -> bool:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from ralphloop.domain import finding, jsontext
 from ralphloop.domain.finding import Finding
 from ralphloop.store import files
-from ralphloop.store.loop import LoopFiles
+from ralphloop.store.loop import PROOF, LoopFiles
 
 GREEN, RED, UNTRIED = "green", "red", "untried"
 
@@ -85,7 +85,7 @@ def save(loop: LoopFiles, record: ProofRecord) -> None:
 
 
 def _place(loop: LoopFiles) -> str:
-    return os.path.join(loop.kept, "proof.json")
+    return os.path.join(loop.kept, PROOF)
 
 
 def _rows(value: Any) -> list[tuple[str, Any]]:
