@@ -28,7 +28,7 @@ from ralphloop.proof.checker import Due, Ran, run
 from ralphloop.proof.conclusion import Seen, Suspect
 from ralphloop.proof.criteria import Criteria
 from ralphloop.proof.difference import ADDED, REMOVED, Change, Since
-from ralphloop.proof.proof_record import GREEN, RED, UNTRIED, ProofRecord, Proven, Tried
+from ralphloop.proof.proof_record import GREEN, RED, UNTRIED, Proven, Tried
 from ralphloop.proof.weak import weak
 from ralphloop.store import files
 from ralphloop.store.loop import LoopFiles, iso
@@ -167,12 +167,12 @@ class Probe:
         self._conclude()
         return True
 
-    def first(self, commands: Sequence[str], say: Callable[[str], None]) -> ProofRecord:
-        """Run each command once on the tree of the start, while there is time; what it came to is kept."""
+    def first(self, commands: Sequence[str], say: Callable[[str], None]) -> dict[str, Tried]:
+        """Run each command once on the tree of the start, while there is time: what each came to."""
         self.begin([Due(command, (command,), BUDGET_S) for command in commands], round_no=self.record.round)
         for command in commands:
-            why = self._why_not(command) or self._tried(command).why
-            if why or self._tried(command).first != UNTRIED:
+            why = self._why_not(command)
+            if why:
                 self._note(command, why=why)
                 continue
             say(command)
@@ -181,8 +181,7 @@ class Probe:
                 self._note(command, why=NO_TIME)
             elif _stood(ran):
                 self._note(command, first=GREEN if ran.green else RED)
-        proof_record.save(self._loop, self.record)
-        return self.record
+        return {command: self._tried(command) for command in commands}
 
     def give_up(self, why: str) -> None:
         """Nothing more can be tried: conclude from what is known."""
