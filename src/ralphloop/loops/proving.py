@@ -13,7 +13,7 @@ from ralphloop.agents.registry import agent_in
 from ralphloop.domain.finding import WEAK, Finding
 from ralphloop.domain.model import TaskList
 from ralphloop.loops.result import Tell, quiet
-from ralphloop.proof import baseline, first_try
+from ralphloop.proof import baseline, first_try, proof_record
 from ralphloop.proof.checker import stage_trouble
 from ralphloop.proof.probe import Probe
 from ralphloop.store import approvals, disk, tasks
@@ -28,15 +28,16 @@ TERMS = ("apart", "try_s", "doubts", "criteria", "daemons")
 def keep_start(
     loop: LoopFiles, source: Source | Record, *, env: Mapping[str, str], strict: bool = False
 ) -> None:
-    """Keep the tree as it is now, unless the person wants nothing tried apart."""
+    """Keep the tree as it is now, or why that cannot be had."""
     terms = _terms(source.root, env, strict=strict)
-    if not terms["apart"]:
-        return
     try:
         commands = tasks.parse_source(source).commands
     except (ValueError, OSError):
         commands = []  # its tasks are still to be written
-    baseline.take(loop, source.root, env, commands=commands, terms=terms)
+    _, why = baseline.take(loop, source.root, env, commands=commands, terms=terms)
+    record = proof_record.load(loop)
+    if why != record.untaken:
+        proof_record.save(loop, record._replace(untaken=why))
 
 
 def _terms(root: str, env: Mapping[str, str], *, strict: bool) -> dict[str, Any]:
@@ -54,9 +55,9 @@ def try_first(
     of each, and an empty line at the end."""
     base, allowed = baseline.load(loop), approvals.approved(loop.shelf)
     commands = [command for command in listed.commands if command in allowed]
-    if base is None or not commands:
+    if not commands or not (base is not None or proof_record.load(loop).untaken):
         return ()
-    try_s, tried = float(base.terms["try_s"]), {}
+    try_s, tried = float(base.terms["try_s"]) if base is not None else 0.0, {}
     if try_s:
         probe = Probe(loop, folder=loop.record.root, env=env, deadline=time.monotonic() + try_s)
         fresh = [command for command in commands if first_try.is_open(probe.record, command)]

@@ -49,7 +49,7 @@ def _notes(loop: LoopFiles, listed: TaskList, record: ProofRecord) -> tuple[Find
     allowed = approvals.approved(loop.shelf)
     asked = tuple(due(task) for task in listed.tasks if not task.done and allowed.issuperset(task.verify))
     weak_ones = {text: why for text in listed.commands if text in allowed and (why := weak(text))}
-    return conclusion.at_start(conclusion.Seen(asked, record.tried, weak=weak_ones))
+    return conclusion.at_start(conclusion.Seen(asked, record.tried, weak=weak_ones, untried=record.untaken))
 
 
 def _is_concluded(loop: LoopFiles, record: ProofRecord) -> bool:

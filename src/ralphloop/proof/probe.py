@@ -38,6 +38,7 @@ WATCH_MAX = 500  # changed files of which we look whether a check reads them
 OURS = "RALPHLOOP_"  # how variables begin that tell a command who runs it
 NO_TIME = "there was no time for it"
 NO_TREE = "no tree was kept when this loop began"
+SWITCHED_OFF = "`apart` is false in your settings"
 SLOW = "took too long"  # how the trouble ends with a repository that is too large
 _LOCAL = re.compile(r"\blocalhost\b|\b127\.0\.0\.1\b|\[::1\]")
 SWAPPED = "swapped"  # what a change is that is none any more
@@ -80,7 +81,7 @@ class Probe:
         if self.record.round != round_no:
             kept = {command: Tried(first=one.first) for command, one in self.record.tried.items()}
             self.record = self.record._replace(round=round_no, stops=0, tried=kept)
-        self._base, self._trouble = baseline.load(self._loop), NO_TREE
+        self._base, self._trouble = baseline.load(self._loop), self.record.untaken or NO_TREE
         if self._base is None:
             return
         self._since, self._trouble = baseline.since(self._loop, self._base, self._folder, self._env)
@@ -262,6 +263,8 @@ class Probe:
         """Why a command is not tried apart; what the machine refuses is found by trying."""
         if self._base is None or self._since is None:
             return self._trouble
+        if not self._base.terms.get("apart", True):
+            return SWITCHED_OFF
         if not all(one.apart for one in self._asked if command in one.commands):
             return "`apart` is false"
         daemon = criteria.daemon_in(command, self._base.terms.get("daemons") or ())

@@ -45,6 +45,7 @@ class ProofRecord(NamedTuple):
     round: int = 0  # the final run that this is about
     stops: int = 0  # how many stops have asked so far
     refused: tuple[str, ...] = ()  # doubts for which tasks were opened again, where doubts are refused
+    untaken: str = ""  # why no tree was kept when the loop began
 
     @property
     def doubts(self) -> list[Finding]:
@@ -68,6 +69,7 @@ def load(loop: LoopFiles) -> ProofRecord:
         _count(data.get("round")),
         _count(data.get("stops")),
         _names(data.get("refused")),
+        **_texts(data, ("untaken",)),
     )
 
 
@@ -80,6 +82,7 @@ def save(loop: LoopFiles, record: ProofRecord) -> None:
         "round": record.round,
         "stops": record.stops,
         "refused": list(record.refused),
+        "untaken": record.untaken,
     }
     files.write_text(_place(loop), jsontext.render(data) + "\n", durable=True)
 
