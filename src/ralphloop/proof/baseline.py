@@ -223,6 +223,15 @@ def note_variables(loop: LoopFiles, env: Mapping[str, str]) -> None:
         files.write_text(_record(loop), _text(known._replace(variables=loader_variables(env))))
 
 
+def note_programs(loop: LoopFiles, commands: Iterable[str], env: Mapping[str, str]) -> None:
+    """Keep what the programs of these are by now: of a check that is approved later nobody knew before."""
+    known = load(loop)
+    new = [command for command in commands if known is not None and command not in known.programs]
+    if known is not None and new:
+        programs = {**known.programs, **_programs(new, known.folder, env)}
+        files.write_text(_record(loop), _text(known._replace(programs=programs)))
+
+
 def loader_variables(env: Mapping[str, str]) -> dict[str, str]:
     """Those of LOADER_VARIABLES that are set."""
     exact = {name for name in LOADER_VARIABLES if not name.endswith("*")}

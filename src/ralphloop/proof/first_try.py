@@ -14,7 +14,7 @@ from ralphloop.proof.weak import weak
 from ralphloop.store import approvals
 from ralphloop.store.loop import LoopFiles
 
-LATER = "approved in the client, when the loop had begun"  # where nobody waits for a try
+LATER = "approved in the client, after the start"  # where nobody waits for a try
 
 
 def is_open(record: ProofRecord, command: str) -> bool:
