@@ -4,13 +4,12 @@ tried it."""
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from hook.harness import OWNER, feature
+from hook.harness import feature
 from hook.probing import LIST, WORK, Probed, probed
 from ralphloop.proof.approval import digest
 from ralphloop.proof.first_try import LATER
@@ -32,23 +31,11 @@ def found() -> Iterator[Probed]:
 
 
 def typed(found: Probed, text: str) -> dict[str, Any]:
-    event = {
-        "hook_event_name": "UserPromptSubmit",
-        "session_id": OWNER,
-        "cwd": str(found.root),
-        "prompt": text,
-    }
-    launch = str(found.owner.source / "ralphloop/hook/launch.py")
-    done = subprocess.run(
-        [found.owner.python, "-I", "-S", launch, "settings"], input=json.dumps(event), text=True,
-        capture_output=True, cwd=found.root, env=found.env, **found.owner.options,
-    )  # fmt: skip
-    assert (done.returncode, done.stderr) == (0, "")
-    return dict(json.loads(done.stdout))
+    return found.hears("UserPromptSubmit", prompt=text)
 
 
 def programs(found: Probed) -> list[str]:
-    return list(json.loads((found.kept / "baseline.json").read_text())["programs"])
+    return list(found.baseline()["programs"])
 
 
 def test_what_is_typed_in_the_client_is_not_tried_and_says_so(found: Probed) -> None:
