@@ -59,3 +59,18 @@ def test_what_is_switched_off_runs_each_check_as_often_as_ever(found: Probed) ->
     found.claim()
     found.stop()
     assert (found.outcome, (found.folder / "ran").read_text()) == ("complete", "ran\n")
+
+
+def test_what_is_too_long_to_be_read_is_named(found: Probed) -> None:
+    found.begin()
+    found.write({f"src/a{number}.py": "x = 1\n" for number in range(250)})
+    found.write(
+        {"tests/test_long.py": "x = 1\n" * 60_000, "zz/test_last.py": "import pytest\npytest.skip('x')\n"}
+    )
+    found.claim()
+    found.stop()
+    told = found.findings()
+    assert [one for one in told if one.startswith("line") and "zz/test_last.py:2" in one]
+    assert told[-1] == (
+        "not tried: not every added line was looked at: too much was added to tests/test_long.py"
+    )

@@ -14,8 +14,8 @@ from ralphloop import errors
 from ralphloop.agents.registry import client
 from ralphloop.domain import jsontext
 from ralphloop.proof import difference, executable, repository, tree
+from ralphloop.proof.difference import Added, Comparison, Since, changed_at
 from ralphloop.proof.difference import Change as Change
-from ralphloop.proof.difference import Comparison, Since, changed_at
 from ralphloop.proof.look import Kept, Look, first
 from ralphloop.proof.protect import BY_TOOLS
 from ralphloop.proof.repository import Repository
@@ -322,14 +322,11 @@ def _others(baseline: Baseline) -> list[str]:
 
 def added_lines(
     loop: LoopFiles, baseline: Baseline, since: Since, paths: Iterable[str], env: Mapping[str, str]
-) -> dict[str, list[tuple[int, str]]]:
-    """The lines that these files have now and had not; what is too large for a person to read is left out."""
+) -> Added:
+    """The lines that these files have now and had not, of the first ones first, while there is room."""
     place, deadline = _place(baseline), time.monotonic() + TAKE_S
     look = Look(baseline.kept[""], place, folder=_own(loop), env=env, deadline=deadline)
-    try:
-        return difference.lines(look.git(*_others(baseline)), since, paths)
-    except (OSError, errors.GitError):
-        return {}
+    return difference.lines(look, _others(baseline), since, paths)
 
 
 def text_at_start(loop: LoopFiles, baseline: Baseline, change: Change, env: Mapping[str, str]) -> str | None:

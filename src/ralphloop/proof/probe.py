@@ -7,11 +7,13 @@ import os
 import re
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ralphloop.domain import finding
 from ralphloop.domain.check_results import BUDGET_S
+from ralphloop.domain.finding import Finding
+from ralphloop.domain.prompt import line
 from ralphloop.proof import (
     added_line,
     apart,
@@ -36,6 +38,7 @@ from ralphloop.store.loop import LoopFiles, iso
 STOPS_MAX = 2  # after which what was not asked is not asked any more
 WATCH_MAX = 500  # changed files of which we look whether a check reads them
 OURS = "RALPHLOOP_"  # how variables begin that tell a command who runs it
+NAME_MAX = 60
 NO_TIME = "there was no time for it"
 NO_TREE = "no tree was kept when this loop began"
 SWITCHED_OFF = "`apart` is false in your settings"
@@ -73,6 +76,7 @@ class Probe:
         self._base: Baseline | None = None
         self._since: Since | None = None
         self._split = Split()
+        self._unread: tuple[str, ...] = ()  # changed files of which not every added line was read
         self._trouble = ""  # why nothing can be tried apart
 
     def begin(self, asked: Iterable[Due], *, round_no: int) -> None:
@@ -331,7 +335,9 @@ class Probe:
             where = {"head": self._since.head, "branch": self._since.branch}
             proven = proven._replace(tree=self._since.tree, **where)
         self.record = self.record._replace(
-            findings=conclusion.conclude(seen), turned=conclusion.turned(seen), proven=proven
+            findings=(*conclusion.conclude(seen), *_unread(self._unread)),
+            turned=conclusion.turned(seen),
+            proven=proven,
         )
 
     def _seen(self) -> Seen:
@@ -374,8 +380,9 @@ class Probe:
 
     def _suspects(self, base: Baseline, since: Since) -> tuple[Suspect, ...]:
         judging = {each.path for each in self._split.criteria}
-        paths = [each.path for each in self._split.all if each.kind != REMOVED]
-        added = baseline.added_lines(self._loop, base, since, paths, self._env)
+        changes = (*self._split.criteria, *self._split.work)  # what judges is read first
+        paths = [each.path for each in changes if each.kind != REMOVED]
+        added, self._unread = baseline.added_lines(self._loop, base, since, paths, self._env)
         return tuple(
             Suspect(path, number, does)
             for path, lines in added.items()
@@ -398,6 +405,13 @@ def apart_from(base: Baseline, loop: LoopFiles, env: Mapping[str, str], *, top: 
     prefixes = sorted(filter(None, base.kept), key=len, reverse=True)
     inner = tuple(Inner(name, *baseline.checkout(base, loop, env, prefix=name, top=top)) for name in prefixes)
     return Stage(places, baseline.spare(loop), git=git, git_env=git_env, inner=inner)
+
+
+def _unread(paths: Sequence[str]) -> Iterator[Finding]:
+    if paths:
+        more = f" and {len(paths) - 1} more" if paths[1:] else ""
+        said = f"not every added line was looked at: too much was added to {line(paths[0], NAME_MAX)}{more}"
+        yield Finding(finding.NOT_TRIED, said=said, files=tuple(paths[: conclusion.NAMED_MAX]))
 
 
 def _shadows(change: Change) -> bool:
