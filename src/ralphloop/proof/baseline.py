@@ -311,6 +311,51 @@ def _since(
     )  # fmt: skip
 
 
+def changed_from(
+    loop: LoopFiles,
+    baseline: Baseline,
+    tree: str,
+    folder: str,
+    env: Mapping[str, str],
+    *,
+    budget_s: float = TAKE_S,
+) -> list[str] | None:
+    """The files that are other ones now than in a tree that `since` told of, without the loop's own; None if
+    that cannot be had. Whoever only looks leaves nothing behind: all that is written lies in a scratch
+    folder."""
+    own, here = _own(loop), repository.find(folder)
+    if here is None:
+        return None
+    try:
+        with tempfile.TemporaryDirectory(prefix="ralphloop-") as scratch:
+            for kept in baseline.kept.values():
+                if os.path.exists(os.path.join(own, kept.name)):
+                    shutil.copy2(os.path.join(own, kept.name), scratch)
+            look = Look(
+                baseline.kept[""], here, folder=scratch, env=env, deadline=time.monotonic() + budget_s
+            )
+            comparison = Comparison(baseline.kept, baseline.at, home=loop.shelf.home, scratch=scratch)
+            index = comparison.copy(look)
+            look.add_all(index, comparison.known(""))
+            now = look.git().out("write-tree", "--missing-ok", index=index)
+            words = ("diff-tree", "-r", "-z", "--name-only", "--no-renames", tree, now)
+            names = look.git(own, *_others(baseline)).out(*words).split("\0")
+    except (OSError, ValueError, errors.GitError):
+        return None
+    lists = own_files(loop, here.top)
+    return [name for name in names if name and not is_own(name, lists)]
+
+
+def own_files(loop: LoopFiles, top: str) -> set[str]:
+    """The list's own files as git names them."""
+    return {os.path.relpath(os.path.realpath(path), top) for path in loop.record.paths.values()}
+
+
+def is_own(path: str, own: set[str]) -> bool:
+    """Whether it is one of those, or our own."""
+    return path in own or ".ralph" in path.split(os.sep)[:-1]
+
+
 def _place(baseline: Baseline) -> Repository:
     return Repository(baseline.top, baseline.git_folder, baseline.common)
 

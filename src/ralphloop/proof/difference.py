@@ -70,8 +70,8 @@ class Comparison:
 
     def compare(self, look: Look, *, prefix: str) -> str:
         """Note what differs in this work tree and in those in it; its tree."""
-        index = self._copy(look)
-        known = [name for name in self._kept if name and self._parent(name) == prefix]
+        index = self.copy(look)
+        known = self.known(prefix)
         below = {path: look.below(path) for path in look.add_all(index, known)}
         now = look.git().out("write-tree", "--missing-ok", index=index)
         self._differences(look, self._base(look), now, prefix=prefix)
@@ -84,7 +84,11 @@ class Comparison:
                 self._lose(look, name)
         return now
 
-    def _copy(self, look: Look) -> str:
+    def known(self, prefix: str) -> list[str]:
+        """The repositories of the start that lie in this one and in no other."""
+        return [name for name in self._kept if name and self._parent(name) == prefix]
+
+    def copy(self, look: Look) -> str:
         """The index of the start, which knows again what was only touched since."""
         index = self._spare("index")
         if os.path.exists(look.index):

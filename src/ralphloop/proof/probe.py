@@ -95,7 +95,10 @@ class Probe:
     def _told_apart(self, base: Baseline, since: Since) -> Split:
         """Our own files and the list's are neither; one that is ignored by name and looks like a judge was
         added."""
-        own, guarded = _own(self._loop, since.top), _guarded(self._loop, since.top, self._folder)
+        own, guarded = (
+            baseline.own_files(self._loop, since.top),
+            _guarded(self._loop, since.top, self._folder),
+        )
         below = os.path.relpath(self._folder, since.top)
         scripts = criteria.named_by(self._commands, protect.reader(self._folder), self._table)
         named = {os.path.normpath(os.path.join(below, path)) for path in scripts}
@@ -110,7 +113,7 @@ class Probe:
         work: list[Change] = []
         judging: list[Change] = []
         for each in since.changes:
-            if _is_own(each.path, own):
+            if baseline.is_own(each.path, own):
                 continue
             is_held = each.path in named or any(protect.matches(each.path, glob) for glob in guarded)
             (judging if is_held or self._judges(base, since, each) else work).append(each)
@@ -422,15 +425,6 @@ def _shadows(change: Change) -> bool:
 
 def _stood(ran: Ran) -> bool:
     return ran.apart is not None and ran.apart.stood
-
-
-def _own(loop: LoopFiles, top: str) -> set[str]:
-    """The list's own files as git names them."""
-    return {os.path.relpath(os.path.realpath(path), top) for path in loop.record.paths.values()}
-
-
-def _is_own(path: str, own: set[str]) -> bool:
-    return path in own or ".ralph" in path.split(os.sep)[:-1]
 
 
 def _guarded(loop: LoopFiles, top: str, folder: str) -> list[str]:
