@@ -36,7 +36,7 @@ EXCEPTIONS = {
     ("engine/api_error.py", "ralphloop.agents", "instant"): "only after a rate limit",
     ("engine/wake.py", "ralphloop.config", "_terms"): "only after a rate limit, in a terminal",
     ("engine/checks.py", "ralphloop.proof.prove", "prover"): "only when a check is due",
-    ("engine/checks.py", "ralphloop.proof.baseline", "note_surroundings"): "only at an owner's first stop",
+    ("engine/checks.py", "ralphloop.proof.baseline", "note_surroundings"): "only until an owner's first stop",
     ("engine/checks.py", "ralphloop.proof.checker", "prover"): "only when a check is due",
     (
         "engine/checks.py",

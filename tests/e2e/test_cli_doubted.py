@@ -11,6 +11,7 @@ import pytest
 from e2e.cli_project import OTHER, WIDE, Project, unfolded
 from e2e.doubting import FIRST, NOTES, SECOND, completed, loop_of, recorded
 from e2e.notifying import RECORD, settle
+from ralphloop.proof import baseline
 from ralphloop.proof.proof_record import Proven
 from unit.notify.server import HookServer
 
@@ -176,6 +177,20 @@ def test_a_report_says_whether_the_proven_branch_is_still_there(project: Project
     assert (data.code, data.data["since"]) == (0, "the branch is now other, and it was main")
     assert data.data["proven"] == proven._asdict()
     assert "other" not in project.fine("status", "shop"), "it asks git nothing"
+
+
+def test_a_report_says_how_many_files_are_not_the_proven_ones(project: Project) -> None:
+    git(project, "commit", "--quiet", "--allow-empty", "-m", "first")
+    loop = completed(project)
+    base = baseline.load(loop)
+    assert base is not None
+    since, why = baseline.since(loop, base, str(project.root), project.env())
+    assert since is not None, why
+    recorded(project, proven=Proven(since.tree, "", "", str(project.root), "2026-01-31T10:00:05Z"))
+    assert "- since then: the tree is still the proven one\n" in project.fine("report")
+    (project.root / "new.py").write_text("x")
+    assert "- since then: 1 file has changed since\n" in project.fine("report")
+    assert "changed since" not in project.fine("status", "shop"), "it compares nothing"
 
 
 def test_the_message_counts_doubts_and_tells_the_first(doubted: Project) -> None:

@@ -109,6 +109,20 @@ class Probed:
         assert "Traceback" not in err, err
         return subprocess.CompletedProcess(words, process.returncode, out, err)
 
+    def hears(self, name: str, **fields: str) -> dict[str, Any]:
+        """The answer to another event of the session."""
+        event = {"hook_event_name": name, "session_id": OWNER, "cwd": str(self.root), **fields}
+        launch = str(self.owner.source / "ralphloop/hook/launch.py")
+        done = subprocess.run(
+            [self.owner.python, "-I", "-S", launch, "settings"], **self._process, input=json.dumps(event),
+            capture_output=True,
+        )  # fmt: skip
+        assert (done.returncode, done.stderr) == (0, "")
+        return dict(json.loads(done.stdout or "{}"))
+
+    def baseline(self) -> dict[str, Any]:
+        return dict(json.loads((self.kept / "baseline.json").read_text()))
+
     def stopping(self, before: Sequence[str] = ()) -> subprocess.Popen[str]:
         """The hook of a stop, under way."""
         event = {"hook_event_name": "Stop", "session_id": OWNER, "cwd": str(self.root)}

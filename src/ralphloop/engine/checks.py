@@ -37,7 +37,7 @@ def pin_protected(loop: LoopFiles) -> None:
 
 
 def note_surroundings(loop: LoopFiles, env: Mapping[str, str]) -> None:
-    """At the owner's first stop: what its client hands to every check, which a terminal does not have."""
+    """At the owner's first event: what its client hands to every check, which a terminal does not have."""
     from ralphloop.proof.baseline import note_variables
 
     note_variables(loop, env)

@@ -37,6 +37,7 @@ def begins(event: StopEvent, call: find.Call, *, source: str) -> str:
         told = _bind(event, call, begun=NOW) if source in BEGINNINGS else ""
         return told or (_after_clear(event, call) if source == CLEAR else "")
     state = mine.load()
+    _note_surroundings(mine, state, call)
     if state is None or not call.serves(mine) or not _speaks(state, call):
         return ""
     if source == COMPACT and state.live:
@@ -56,6 +57,7 @@ def _bind(event: StopEvent, call: find.Call, *, begun: str, asked: str = "") -> 
     if found is None and asked:
         loop = claim.for_prompt(event, call, asked=asked)
     if loop is not None:
+        _note_surroundings(loop, loop.load(), call)
         told = "ralphloop %s: this session now owns the loop." % loop.record.name
         typed = traits(loop.record.layout).typed(APPROVE)
         waits = " Its checks are not approved: `%s` shows them." % typed
@@ -65,6 +67,15 @@ def _bind(event: StopEvent, call: find.Call, *, begun: str, asked: str = "") -> 
         told = "ralphloop: several loops wait for a session (%s); the one whose prompt you send is bound."
         return told % ", ".join(names)
     return ""
+
+
+def _note_surroundings(loop: LoopFiles, state: Optional[LoopState], call: find.Call) -> None:
+    """Before the owner's first turn: what its client hands to every check."""
+    if state is not None and not state.stops and loop.has_baseline:
+        from ralphloop.engine.checks import note_surroundings
+
+        with loop.lock():
+            note_surroundings(loop, call.env)
 
 
 def _after_clear(event: StopEvent, call: find.Call) -> str:
@@ -163,7 +174,7 @@ def asked(event: StopEvent, call: find.Call, *, typed: str) -> str:
     if _is_approval(typed, call):
         return _approve(mine, typed, event, call)
     if mine is not None:
-        return _after_interrupt(mine, typed, event, call) if call.serves(mine) else ""
+        return _prompted(mine, typed, event, call) if call.serves(mine) else ""
     for root in find.roots(event.cwd, call.env):
         ended.catch_up(Shelf(root, call.env))
     return _bind(event, call, begun=call.client.opening(event.transcript)[0], asked=typed)
@@ -174,6 +185,11 @@ def _is_approval(typed: str, call: find.Call) -> bool:
     command = typed.split()[0] if typed.startswith("/") else ""
     is_one = command.endswith(":" + APPROVE)
     return is_one and command in [traits(name).typed(APPROVE) for name in call.layouts]
+
+
+def _prompted(loop: LoopFiles, typed: str, event: StopEvent, call: find.Call) -> str:
+    _note_surroundings(loop, loop.load(), call)
+    return _after_interrupt(loop, typed, event, call)
 
 
 def _after_interrupt(loop: LoopFiles, typed: str, event: StopEvent, call: find.Call) -> str:

@@ -23,7 +23,7 @@ from ralphloop.domain.prompt import UNSAFE
 from ralphloop.engine import find
 from ralphloop.hook import wire
 from ralphloop.store import files, shelf, supervisor, tasks
-from ralphloop.store.loop import LoopFiles
+from ralphloop.store.loop import PROOF, LoopFiles
 from ralphloop.store.shelf import Shelf
 from ralphloop.tasklists.registry import traits
 
@@ -136,7 +136,7 @@ def _doubts(loop: LoopFiles) -> str:
     """`, 2 doubts`, out of what `proof_record` has kept, which is not for the hot path."""
     from ralphloop.domain import finding
 
-    kept = files.read_object(os.path.join(loop.kept, "proof.json")).get("findings")
+    kept = files.read_object(os.path.join(loop.kept, PROOF)).get("findings")
     known = [finding.read(one) for one in kept] if isinstance(kept, list) else []
     found = len([one for one in known if one is not None and one.is_doubt])
     return ", " + prompt.count(found, "doubt") if found else ""

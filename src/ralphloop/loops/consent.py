@@ -116,7 +116,7 @@ def approve(place: Place, change: Change, *, by: str = PROGRAM, told: Tell = qui
                 raise ProtectedChangedError
             patterns = _patterns(place, source, change.texts)
             protect.Protected(loop, source.root).pin(patterns, seen=change.files)
-            approval.approve(loop, change.commands, by=by, adopt=change.texts)
+            approval.approve(loop, change.commands, by=by, env=place.env, adopt=change.texts)
     except ProtectedChangedError:
         raise UserError("something changed while you looked; run `ralphloop approve` again.") from None
     from ralphloop.loops import proving  # nobody else who asks for consent needs it

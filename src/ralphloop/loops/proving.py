@@ -13,10 +13,9 @@ from ralphloop.agents.registry import agent_in
 from ralphloop.domain.finding import WEAK, Finding
 from ralphloop.domain.model import TaskList
 from ralphloop.loops.result import Tell, quiet
-from ralphloop.proof import baseline, conclusion, proof_record
-from ralphloop.proof.checker import due, stage_trouble
+from ralphloop.proof import baseline, first_try, proof_record
+from ralphloop.proof.checker import stage_trouble
 from ralphloop.proof.probe import Probe
-from ralphloop.proof.weak import weak
 from ralphloop.store import approvals, disk, tasks
 from ralphloop.store.loop import LoopFiles
 from ralphloop.store.shelf import Record
@@ -29,15 +28,16 @@ TERMS = ("apart", "try_s", "doubts", "criteria", "daemons")
 def keep_start(
     loop: LoopFiles, source: Source | Record, *, env: Mapping[str, str], strict: bool = False
 ) -> None:
-    """Keep the tree as it is now, unless the person wants nothing tried apart."""
+    """Keep the tree as it is now, or why that cannot be had."""
     terms = _terms(source.root, env, strict=strict)
-    if not terms["apart"]:
-        return
     try:
         commands = tasks.parse_source(source).commands
     except (ValueError, OSError):
         commands = []  # its tasks are still to be written
-    baseline.take(loop, source.root, env, commands=commands, terms=terms)
+    _, why = baseline.take(loop, source.root, env, commands=commands, terms=terms)
+    record = proof_record.load(loop)
+    if why != record.untaken:
+        proof_record.save(loop, record._replace(untaken=why))
 
 
 def _terms(root: str, env: Mapping[str, str], *, strict: bool) -> dict[str, Any]:
@@ -55,20 +55,18 @@ def try_first(
     of each, and an empty line at the end."""
     base, allowed = baseline.load(loop), approvals.approved(loop.shelf)
     commands = [command for command in listed.commands if command in allowed]
-    if base is None or not commands:
+    if not commands or not (base is not None or proof_record.load(loop).untaken):
         return ()
-    try_s = float(base.terms["try_s"])
-    record = proof_record.load(loop)
+    try_s, tried = float(base.terms["try_s"]) if base is not None else 0.0, {}
     if try_s:
         probe = Probe(loop, folder=loop.record.root, env=env, deadline=time.monotonic() + try_s)
+        fresh = [command for command in commands if first_try.is_open(probe.record, command)]
         try:
-            record = probe.first(commands, lambda command: told(f"trying {command}"))
+            tried = probe.first(fresh, lambda command: told(f"trying {command}"))
         finally:
             told("")
-    asked = tuple(due(task) for task in listed.tasks if not task.done and allowed.issuperset(task.verify))
-    weak_ones = {command: why for command in commands if (why := weak(command))}
-    notes = conclusion.at_start(conclusion.Seen(asked, record.tried, weak=weak_ones))
-    proof_record.save(loop, record._replace(findings=notes))
+    with loop.lock():  # a stop may have come to something meanwhile
+        notes = first_try.keep(loop, listed, tried)
     return tuple(note for note in notes if note.kind != WEAK)  # which is told as doubtful about the list
 
 

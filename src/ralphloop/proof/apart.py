@@ -4,12 +4,14 @@ it talked to: those that were there before the loop began work outside, and noth
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 TABLES = ("/proc/net/tcp", "/proc/net/tcp6")
 LISTENS = "0A"
+START_TICKS = 19  # behind the name of a process, in ticks since the machine was started
 _LOOPBACK = ("0100007F", "00000000000000000000000001000000", "0000000000000000FFFF00000100007F")
 
 
@@ -21,6 +23,13 @@ class Apart(NamedTuple):
     read: tuple[str, ...] = ()  # of what was watched
     made: tuple[str, ...] = ()  # of the products
     wrote: tuple[str, ...] = ()  # absolute: files that it left in the places, other than in caches
+
+
+class Listener(NamedTuple):
+    """A socket that listens."""
+
+    inode: str
+    user: int
 
 
 class Inner(NamedTuple):
@@ -58,10 +67,10 @@ def talks() -> set[str]:
     return {f"{local} {remote}" for local, remote, state, _ in _rows() if state != LISTENS}
 
 
-def asked_since(before: set[str]) -> dict[int, str]:
-    """The ports that were talked to since, each with the number of the socket that listens there."""
+def asked_since(before: set[str]) -> dict[int, Listener]:
+    """The ports that were talked to since, each with the socket that listens there."""
     rows = list(_rows())
-    listening = {_port(local): inode for local, _, state, inode in rows if state == LISTENS}
+    listening = {_port(local): socket for local, _, state, socket in rows if state == LISTENS}
     found = {}
     for local, remote, state, _ in rows:
         if state != LISTENS and f"{local} {remote}" not in before and remote.startswith(_LOOPBACK):
@@ -71,14 +80,15 @@ def asked_since(before: set[str]) -> dict[int, str]:
     return found
 
 
-def began_before(inode: str, at: float) -> bool:
-    """Whether the process that holds this socket is older than that; one that nobody here can look into is
-    somebody else's, and no agent's."""
-    holders = [pid for pid in os.listdir("/proc") if pid.isdigit() and _holds(pid, inode)]
-    return all(_began_at(pid) < at for pid in holders)
+def began_before(listener: Listener, at: float) -> bool:
+    """Whether the processes that hold this socket are older than that. Where nobody can be seen to hold it,
+    somebody else's is no agent's; one of this user's may be anybody's."""
+    holders = [pid for pid in os.listdir("/proc") if pid.isdigit() and _holds(pid, listener.inode)]
+    known = [began for began in map(_began_at, holders) if began is not None]
+    return all(began < at for began in known) if known else listener.user != os.geteuid()
 
 
-def _rows() -> Iterator[tuple[str, str, str, str]]:
+def _rows() -> Iterator[tuple[str, str, str, Listener]]:
     for table in TABLES:
         try:
             with open(table, encoding="ascii") as file:
@@ -87,7 +97,7 @@ def _rows() -> Iterator[tuple[str, str, str, str]]:
             continue
         for line in lines:
             fields = line.split()
-            yield fields[1], fields[2], fields[3], fields[9]
+            yield fields[1], fields[2], fields[3], Listener(fields[9], int(fields[7]))
 
 
 def _port(address: str) -> int:
@@ -102,9 +112,13 @@ def _holds(pid: str, inode: str) -> bool:
         return False
 
 
-def _began_at(pid: str) -> float:
-    """When a process was started; one that is gone is as old as can be."""
+def _began_at(pid: str) -> float | None:
+    """When a process was started, by the clock; None for one that is gone. The times of its folder are those
+    of the first look at it."""
     try:
-        return os.stat(f"/proc/{pid}").st_ctime
-    except OSError:
-        return 0.0
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            ticks = int(file.read().rpartition(b")")[2].split()[START_TICKS])
+    except (OSError, ValueError, IndexError):
+        return None
+    age_s = time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / os.sysconf("SC_CLK_TCK")
+    return time.time() - age_s

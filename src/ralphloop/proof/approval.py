@@ -32,12 +32,21 @@ def waiting(loop: LoopFiles) -> list[str]:
 
 
 def approve(
-    loop: LoopFiles, commands: Iterable[str], *, by: str, adopt: Mapping[str, str | None] | None = None
+    loop: LoopFiles,
+    commands: Iterable[str],
+    *,
+    by: str,
+    env: Mapping[str, str],
+    adopt: Mapping[str, str | None] | None = None,
 ) -> None:
     """Allow these commands, pin the list anew if its texts are given, and let a loop that waited go on.
     Call it under the loop's lock."""
     allowed = list(commands)
     approvals.approve(loop.shelf, allowed, by=by)
+    if loop.has_baseline:
+        from ralphloop.proof import baseline  # no claim needs it
+
+        baseline.note_programs(loop, allowed, env)
     if adopt is not None:
         pins.pin(loop, adopt)
     loop.record.unapproved = bool(waiting(loop))
@@ -84,17 +93,21 @@ def typed(found: Iterable[Waiting], said: str, *, env: Mapping[str, str]) -> str
         wrong = ["That is not what waits now."] if said else []
         return " ".join([*wrong, *(_offer(one) for one in lists)])
     for one in chosen:
-        _approve(one)
+        _approve(one, env)
     many = len(chosen[0].commands)
     return f"{count(many, 'check')} of {chosen[0].name} {'is' if many == 1 else 'are'} approved."
 
 
-def _approve(one: Waiting) -> None:
+def _approve(one: Waiting, env: Mapping[str, str]) -> None:
     if one.loop is None:
         approvals.approve(one.shelf, one.commands, by="typed")
         return
     with one.loop.lock():
-        approve(one.loop, one.commands, by="typed")
+        approve(one.loop, one.commands, by="typed", env=env)
+        if one.loop.has_baseline:
+            from ralphloop.proof import first_try  # no claim needs it
+
+            first_try.keep_later(one.loop, tasks.parse_source(one.loop.record), one.commands)
 
 
 def _offer(one: Waiting) -> str:

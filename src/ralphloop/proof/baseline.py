@@ -14,17 +14,17 @@ from ralphloop import errors
 from ralphloop.agents.registry import client
 from ralphloop.domain import jsontext
 from ralphloop.proof import difference, executable, repository, tree
+from ralphloop.proof.difference import Added, Comparison, Since, changed_at
 from ralphloop.proof.difference import Change as Change
-from ralphloop.proof.difference import Comparison, Since, changed_at
 from ralphloop.proof.look import Kept, Look, first
 from ralphloop.proof.protect import BY_TOOLS
 from ralphloop.proof.repository import Repository
 from ralphloop.proof.worktree import OPTIONS, Git
 from ralphloop.store import files
-from ralphloop.store.loop import LoopFiles
+from ralphloop.store.loop import BASELINE, LoopFiles
 
 TAKE_S = 30.0
-OWN, RECORD, STAGE = "baseline", "baseline.json", "stage"
+OWN, STAGE = "baseline", "stage"
 SCRATCH = "now-"  # and the process whose look it is
 KEPT_MAX = 200  # work trees in one another
 LOOK_MAX = 50_000  # files whose age is asked for, in ignored folders and at home
@@ -223,6 +223,15 @@ def note_variables(loop: LoopFiles, env: Mapping[str, str]) -> None:
         files.write_text(_record(loop), _text(known._replace(variables=loader_variables(env))))
 
 
+def note_programs(loop: LoopFiles, commands: Iterable[str], env: Mapping[str, str]) -> None:
+    """Keep what the programs of these are by now: of a check that is approved later nobody knew before."""
+    known = load(loop)
+    new = [command for command in commands if known is not None and command not in known.programs]
+    if known is not None and new:
+        programs = {**known.programs, **_programs(new, known.folder, env)}
+        files.write_text(_record(loop), _text(known._replace(programs=programs)))
+
+
 def loader_variables(env: Mapping[str, str]) -> dict[str, str]:
     """Those of LOADER_VARIABLES that are set."""
     exact = {name for name in LOADER_VARIABLES if not name.endswith("*")}
@@ -239,7 +248,7 @@ def _own(loop: LoopFiles) -> str:
 
 
 def _record(loop: LoopFiles) -> str:
-    return os.path.join(loop.kept, RECORD)
+    return os.path.join(loop.kept, BASELINE)
 
 
 def _why(error: Exception) -> str:
@@ -302,6 +311,51 @@ def _since(
     )  # fmt: skip
 
 
+def changed_from(
+    loop: LoopFiles,
+    baseline: Baseline,
+    tree: str,
+    folder: str,
+    env: Mapping[str, str],
+    *,
+    budget_s: float = TAKE_S,
+) -> list[str] | None:
+    """The files that are other ones now than in a tree that `since` told of, without the loop's own; None if
+    that cannot be had. Whoever only looks leaves nothing behind: all that is written lies in a scratch
+    folder."""
+    own, here = _own(loop), repository.find(folder)
+    if here is None:
+        return None
+    try:
+        with tempfile.TemporaryDirectory(prefix="ralphloop-") as scratch:
+            for kept in baseline.kept.values():
+                if os.path.exists(os.path.join(own, kept.name)):
+                    shutil.copy2(os.path.join(own, kept.name), scratch)
+            look = Look(
+                baseline.kept[""], here, folder=scratch, env=env, deadline=time.monotonic() + budget_s
+            )
+            comparison = Comparison(baseline.kept, baseline.at, home=loop.shelf.home, scratch=scratch)
+            index = comparison.copy(look)
+            look.add_all(index, comparison.known(""))
+            now = look.git().out("write-tree", "--missing-ok", index=index)
+            words = ("diff-tree", "-r", "-z", "--name-only", "--no-renames", tree, now)
+            names = look.git(own, *_others(baseline)).out(*words).split("\0")
+    except (OSError, ValueError, errors.GitError):
+        return None
+    lists = own_files(loop, here.top)
+    return [name for name in names if name and not is_own(name, lists)]
+
+
+def own_files(loop: LoopFiles, top: str) -> set[str]:
+    """The list's own files as git names them."""
+    return {os.path.relpath(os.path.realpath(path), top) for path in loop.record.paths.values()}
+
+
+def is_own(path: str, own: set[str]) -> bool:
+    """Whether it is one of those, or our own."""
+    return path in own or ".ralph" in path.split(os.sep)[:-1]
+
+
 def _place(baseline: Baseline) -> Repository:
     return Repository(baseline.top, baseline.git_folder, baseline.common)
 
@@ -313,14 +367,11 @@ def _others(baseline: Baseline) -> list[str]:
 
 def added_lines(
     loop: LoopFiles, baseline: Baseline, since: Since, paths: Iterable[str], env: Mapping[str, str]
-) -> dict[str, list[tuple[int, str]]]:
-    """The lines that these files have now and had not; what is too large for a person to read is left out."""
+) -> Added:
+    """The lines that these files have now and had not, of the first ones first, while there is room."""
     place, deadline = _place(baseline), time.monotonic() + TAKE_S
     look = Look(baseline.kept[""], place, folder=_own(loop), env=env, deadline=deadline)
-    try:
-        return difference.lines(look.git(*_others(baseline)), since, paths)
-    except (OSError, errors.GitError):
-        return {}
+    return difference.lines(look, _others(baseline), since, paths)
 
 
 def text_at_start(loop: LoopFiles, baseline: Baseline, change: Change, env: Mapping[str, str]) -> str | None:
@@ -383,7 +434,7 @@ def programs_now(
 def _is_other(lead: str, was: str, digest: str, at: float) -> bool:
     """A file from before the start is as it was, since nobody but the system sets when it was changed."""
     real = os.path.realpath(lead)
-    return executable.changed_at(lead) > at and (executable.content(real) != digest or not digest)
+    return executable.latest_change(lead) > at and (executable.content(real) != digest or not digest)
 
 
 def _is_ignored(top: str, path: str, env: Mapping[str, str]) -> bool:

@@ -6,7 +6,7 @@ import contextlib
 import os
 import re
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from ralphloop import errors
@@ -19,7 +19,9 @@ from ralphloop.store import files
 ADDED, CHANGED, REMOVED = "added", "changed", "removed"
 GITLINK = "160000"
 RENAMES_MAX = 1_000
-LINES_MAX, FILES_MAX, BYTES_MAX = 2_000, 200, 2_000_000  # of added lines: per file; files; bytes of all
+LINES_MAX, BYTES_MAX = 50_000, 16_000_000  # of added lines: of one file; characters of all
+DIFFED_MAX = 64_000_000  # bytes of files that are compared at once
+BINARY_LINES = 100  # by which one is known
 
 
 class Change(NamedTuple):
@@ -68,8 +70,8 @@ class Comparison:
 
     def compare(self, look: Look, *, prefix: str) -> str:
         """Note what differs in this work tree and in those in it; its tree."""
-        index = self._copy(look)
-        known = [name for name in self._kept if name and self._parent(name) == prefix]
+        index = self.copy(look)
+        known = self.known(prefix)
         below = {path: look.below(path) for path in look.add_all(index, known)}
         now = look.git().out("write-tree", "--missing-ok", index=index)
         self._differences(look, self._base(look), now, prefix=prefix)
@@ -82,7 +84,11 @@ class Comparison:
                 self._lose(look, name)
         return now
 
-    def _copy(self, look: Look) -> str:
+    def known(self, prefix: str) -> list[str]:
+        """The repositories of the start that lie in this one and in no other."""
+        return [name for name in self._kept if name and self._parent(name) == prefix]
+
+    def copy(self, look: Look) -> str:
         """The index of the start, which knows again what was only touched since."""
         index = self._spare("index")
         if os.path.exists(look.index):
@@ -174,20 +180,56 @@ def overlooked(look: Look, kept: Mapping[str, Kept], index: str) -> tuple[str, .
     return tuple(found)
 
 
-def lines(git: Git, since: Since, paths: Iterable[str]) -> dict[str, list[tuple[int, str]]]:
-    """The lines that these files have now and had not: of a renamed one against what it was before."""
-    wanted, known = set(paths), {change.path: change for change in since.changes}
+class Added(NamedTuple):
+    """The lines that files have now and had not."""
+
+    lines: dict[str, list[tuple[int, str]]]
+    left_out: tuple[str, ...] = ()  # files of which not all was read
+
+
+def lines(look: Look, others: Sequence[str], since: Since, paths: Iterable[str]) -> Added:
+    """Of these files in this order, while there is room: of a renamed one against what it was before."""
+    known = {change.path: change for change in since.changes}
     before = {new: known[old].old for old, new in since.renamed.items()}
-    chosen = [one for one in since.changes if one.new and one.path in wanted][:FILES_MAX]
-    sizes, left = _sizes(git, [one.new for one in chosen]), BYTES_MAX
-    found: dict[str, list[tuple[int, str]]] = {}
-    for one in chosen:
-        if sizes.get(one.new, left + 1) > left:
-            continue  # too large for a person to read
-        with contextlib.suppress(errors.GitError):
-            found[one.path] = _added(git, one.old or before.get(one.path, ""), one.new)[:LINES_MAX]
-            left -= sum(len(text) for _, text in found[one.path])
-    return found
+    pairs = [
+        Pair(path, known[path].old or before.get(path, ""), known[path].new)
+        for path in dict.fromkeys(paths)
+        if path in known and known[path].new
+    ]
+    found, left_out, room = {}, {pair.path for pair in pairs}, BYTES_MAX
+    with contextlib.suppress(OSError, errors.GitError):
+        for some in _portions(look.git(*others), pairs):
+            for path, added in _added(look, others, some).items():
+                size = sum(len(text) + 1 for _, text in added)
+                if size <= room:
+                    found[path], room = added[:LINES_MAX], room - size
+                    left_out -= {path} if len(added) <= LINES_MAX else set()
+    return Added(found, tuple(pair.path for pair in pairs if pair.path in left_out))
+
+
+class Pair(NamedTuple):
+    """What was in a file, nothing if it is new, and what is."""
+
+    path: str
+    old: str
+    new: str
+
+
+def _portions(git: Git, pairs: Sequence[Pair]) -> Iterator[list[Pair]]:
+    """As many at once as fit into memory, without those that do not; what is lost by now was never there."""
+    sizes = _sizes(git, [one for pair in pairs for one in (pair.old, pair.new) if one])
+    some: list[Pair] = []
+    held = 0
+    for pair in pairs:
+        size = sizes.get(pair.old, 0) + sizes.get(pair.new, DIFFED_MAX)
+        if some and held + size > DIFFED_MAX:
+            yield some
+            some, held = [], 0
+        if size < DIFFED_MAX:
+            some.append(pair if pair.old in sizes else pair._replace(old=""))
+            held += size
+    if some:
+        yield some
 
 
 def _sizes(git: Git, ids: list[str]) -> dict[str, int]:
@@ -195,21 +237,31 @@ def _sizes(git: Git, ids: list[str]) -> dict[str, int]:
     return {row[0]: int(row[2]) for row in rows if row[1:2] == ["blob"]}
 
 
-def _added(git: Git, old: str, new: str) -> list[tuple[int, str]]:
-    """The lines of one blob that another has not; none of a binary one."""
-    if old == new:
-        return []
-    if not old:
-        text = git.out("cat-file", "blob", new)
-        return [] if "\0" in text[:8000] else list(enumerate(text.split("\n"), 1))
-    words = ("diff", "--unified=0", "--no-color", "--no-ext-diff", "--no-textconv", old, new)
-    found: list[tuple[int, str]] = []
+def _added(look: Look, others: Sequence[str], pairs: Sequence[Pair]) -> dict[str, list[tuple[int, str]]]:
+    """By one git for all: in two trees of ours each pair has a number for its name. Their contents are text,
+    whatever attributes say; none of a binary one."""
+    trees = [_tree(look, [one.old for one in pairs]), _tree(look, [one.new for one in pairs])]
+    words = ("diff-tree", "-p", "--unified=0", "--text", "--no-renames", "--no-color", "--no-ext-diff",
+             "--no-textconv", "--src-prefix=", "--dst-prefix=")  # fmt: skip
+    found: dict[str, list[tuple[int, str]]] = {one.path: [] for one in pairs}
+    rows: list[tuple[int, str]] = []
     number = 0
-    for row in git.out(*words).split("\n"):
-        hunk = re.match(r"@@ -\S+ \+(\d+)", row)
-        if hunk:
-            number = int(hunk[1])
+    for row in look.git(*others).out(*words, *trees).split("\n"):
+        if row.startswith("diff --git "):
+            rows, number = found[pairs[int(row.rpartition(" ")[2])].path], 0
+        elif row.startswith("@@ "):
+            hunk = re.match(r"@@ -\S+ \+(\d+)", row)
+            number = int(hunk[1]) if hunk else 0
         elif number and row.startswith("+"):
-            found.append((number, row[1:]))
+            rows.append((number, row[1:]))
             number += 1
-    return found
+    return {path: [] if _is_binary(rows) else rows for path, rows in found.items()}
+
+
+def _tree(look: Look, blobs: Sequence[str]) -> str:
+    rows = (f"100644 blob {blob}\t{number:07}\0" for number, blob in enumerate(blobs) if blob)
+    return look.git().out("mktree", "-z", "--missing", stdin="".join(rows))
+
+
+def _is_binary(rows: Sequence[tuple[int, str]]) -> bool:
+    return any("\0" in text for _, text in rows[:BINARY_LINES])

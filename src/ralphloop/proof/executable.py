@@ -120,7 +120,7 @@ def content(path: str) -> str:
     return hashlib.sha256(data).hexdigest() if len(data) <= DIGEST_MAX else "stat-" + files.signature(path)
 
 
-def changed_at(path: str) -> float:
+def latest_change(path: str) -> float:
     """When the file, or a link that leads to it, was last changed; the clock of the file system, which nobody
     but the system sets."""
     latest = 0.0

@@ -9,11 +9,13 @@ import re
 import shlex
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ralphloop.domain import finding
 from ralphloop.domain.check_results import BUDGET_S
+from ralphloop.domain.finding import Finding
+from ralphloop.domain.prompt import line
 from ralphloop.proof import (
     added_line,
     apart,
@@ -31,7 +33,7 @@ from ralphloop.proof.checker import Due, Ran, run
 from ralphloop.proof.conclusion import Seen, Suspect
 from ralphloop.proof.criteria import Criteria
 from ralphloop.proof.difference import ADDED, REMOVED, Change, Since
-from ralphloop.proof.proof_record import GREEN, RED, UNTRIED, ProofRecord, Proven, Tried
+from ralphloop.proof.proof_record import GREEN, RED, UNTRIED, Proven, Tried
 from ralphloop.proof.protect import BY_TOOLS
 from ralphloop.proof.weak import weak
 from ralphloop.store import files
@@ -40,9 +42,11 @@ from ralphloop.store.loop import LoopFiles, iso
 STOPS_MAX = 2  # after which what was not asked is not asked any more
 WATCH_MAX = 500  # changed files of which we look whether a check reads them
 OURS = "RALPHLOOP_"  # how variables begin that tell a command who runs it
+NAME_MAX = 60
 NO_TIME = "there was no time for it"
 UNEXPLAINED = "it was red with the work alone, and there was no time to find out why"
 NO_TREE = "no tree was kept when this loop began"
+SWITCHED_OFF = "`apart` is false in your settings"
 SLOW = "took too long"  # how the trouble ends with a repository that is too large
 _LOCAL = re.compile(r"\blocalhost\b|\b127\.0\.0\.1\b|\[::1\]")
 SWAPPED = "swapped"  # what a change is that is none any more
@@ -82,6 +86,7 @@ class Probe:
         self._base: Baseline | None = None
         self._since: Since | None = None
         self._split = Split()
+        self._unread: tuple[str, ...] = ()  # changed files of which not every added line was read
         self._trouble = ""  # why nothing can be tried apart
         self._is_only = False
 
@@ -89,7 +94,7 @@ class Probe:
         """Look what has changed. Answers of an earlier stop count while the round is the same, and its time
         while the work is. `is_only`: the final run has one command, and so leaves nothing for another."""
         self._asked, self._is_only = tuple(asked), is_only
-        self._base, self._trouble = baseline.load(self._loop), NO_TREE
+        self._base, self._trouble = baseline.load(self._loop), self.record.untaken or NO_TREE
         if self._base is not None:
             self._since, self._trouble = baseline.since(self._loop, self._base, self._folder, self._env)
             if self._since is not None:
@@ -107,7 +112,10 @@ class Probe:
     def _told_apart(self, base: Baseline, since: Since) -> Split:
         """Our own files and the list's are neither; one that is ignored by name and looks like a judge was
         added."""
-        own, guarded = _own(self._loop, since.top), _guarded(self._loop, since.top, self._folder)
+        own, guarded = (
+            baseline.own_files(self._loop, since.top),
+            _guarded(self._loop, since.top, self._folder),
+        )
         below = os.path.relpath(self._folder, since.top)
         known = {os.path.relpath(each.path, below): each for each in since.changes}
         read = protect.reader(self._folder)
@@ -134,7 +142,7 @@ class Probe:
         work: list[Change] = []
         judging: list[Change] = []
         for each in since.changes:
-            if _is_own(each.path, own):
+            if baseline.is_own(each.path, own):
                 continue
             is_held = each.path in named or any(protect.matches(each.path, glob) for glob in guarded)
             (judging if is_held or self._judges(base, since, each) else work).append(each)
@@ -213,12 +221,12 @@ class Probe:
         self._conclude()
         return True
 
-    def first(self, commands: Sequence[str], say: Callable[[str], None]) -> ProofRecord:
-        """Run each command once on the tree of the start, while there is time; what it came to is kept."""
+    def first(self, commands: Sequence[str], say: Callable[[str], None]) -> dict[str, Tried]:
+        """Run each command once on the tree of the start, while there is time: what each came to."""
         self.begin([Due(command, (command,), BUDGET_S) for command in commands], round_no=self.record.round)
         for command in commands:
-            why = self._why_not(command) or self._tried(command).why
-            if why or self._tried(command).first != UNTRIED:
+            why = self._why_not(command)
+            if why:
                 self._note(command, why=why)
                 continue
             say(command)
@@ -227,8 +235,7 @@ class Probe:
                 self._note(command, why=NO_TIME)
             elif _stood(ran):
                 self._note(command, first=GREEN if ran.green else RED)
-        proof_record.save(self._loop, self.record)
-        return self.record
+        return {command: self._tried(command) for command in commands}
 
     def give_up(self, why: str) -> None:
         """Nothing more can be tried: conclude from what is known."""
@@ -327,7 +334,7 @@ class Probe:
         """Why a check that is green without the work says nothing: all that it talked to was there before."""
         assert self._base is not None
         asked = apart.asked_since(before)
-        if not asked or not all(apart.began_before(inode, self._base.at) for inode in asked.values()):
+        if not asked or not all(apart.began_before(one, self._base.at) for one in asked.values()):
             return ""
         return f"a server on port {min(asked)}, which was there before, works outside of it"
 
@@ -335,6 +342,8 @@ class Probe:
         """Why a command is not tried apart; what the machine refuses is found by trying."""
         if self._base is None or self._since is None:
             return self._trouble
+        if not self._base.terms.get("apart", True):
+            return SWITCHED_OFF
         if not any(one.apart for one in self._asked if command in one.commands):
             return "`apart` is false"
         daemon = criteria.daemon_in(command, self._base.terms.get("daemons") or ())
@@ -406,7 +415,9 @@ class Probe:
             where = {"head": self._since.head, "branch": self._since.branch}
             proven = proven._replace(tree=self._since.tree, **where)
         self.record = self.record._replace(
-            findings=conclusion.conclude(seen), turned=conclusion.turned(seen), proven=proven
+            findings=(*conclusion.conclude(seen), *_unread(self._unread)),
+            turned=conclusion.turned(seen),
+            proven=proven,
         )
 
     def _seen(self) -> Seen:
@@ -450,8 +461,9 @@ class Probe:
 
     def _suspects(self, base: Baseline, since: Since) -> tuple[Suspect, ...]:
         judging = {each.path for each in self._split.criteria}
-        paths = [each.path for each in self._split.all if each.kind != REMOVED]
-        added = baseline.added_lines(self._loop, base, since, paths, self._env)
+        changes = (*self._split.criteria, *self._split.work)  # what judges is read first
+        paths = [each.path for each in changes if each.kind != REMOVED]
+        added, self._unread = baseline.added_lines(self._loop, base, since, paths, self._env)
         return tuple(
             Suspect(path, number, does)
             for path, lines in added.items()
@@ -476,6 +488,13 @@ def apart_from(base: Baseline, loop: LoopFiles, env: Mapping[str, str], *, top: 
     return Stage(places, baseline.spare(loop), git=git, git_env=git_env, inner=inner)
 
 
+def _unread(paths: Sequence[str]) -> Iterator[Finding]:
+    if paths:
+        more = f" and {len(paths) - 1} more" if paths[1:] else ""
+        said = f"not every added line was looked at: too much was added to {line(paths[0], NAME_MAX)}{more}"
+        yield Finding(finding.NOT_TRIED, said=said, files=tuple(paths[: conclusion.NAMED_MAX]))
+
+
 def _shadows(change: Change) -> bool:
     """Whether a module was added that everything here imports instead of the standard library's."""
     name = change.path.removesuffix("/__init__.py").removesuffix(".py")
@@ -488,15 +507,6 @@ def _stood(ran: Ran) -> bool:
 
 def _wrote(ran: Ran) -> bool:
     return ran.apart is None or bool(ran.apart.wrote)
-
-
-def _own(loop: LoopFiles, top: str) -> set[str]:
-    """The list's own files as git names them."""
-    return {os.path.relpath(os.path.realpath(path), top) for path in loop.record.paths.values()}
-
-
-def _is_own(path: str, own: set[str]) -> bool:
-    return path in own or ".ralph" in path.split(os.sep)[:-1]
 
 
 def _guarded(loop: LoopFiles, top: str, folder: str) -> list[str]:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from ralphloop.domain import finding, jsontext
 from ralphloop.domain.finding import Finding
 from ralphloop.store import files
-from ralphloop.store.loop import LoopFiles
+from ralphloop.store.loop import PROOF, LoopFiles
 
 GREEN, RED, UNTRIED = "green", "red", "untried"
 
@@ -49,6 +49,7 @@ class ProofRecord(NamedTuple):
     stops: int = 0  # how many stops have asked so far, with the work as it is
     state: str = ""  # digest of all that had changed then
     refused: tuple[str, ...] = ()  # doubts for which tasks were opened again, where doubts are refused
+    untaken: str = ""  # why no tree was kept when the loop began
 
     @property
     def doubts(self) -> list[Finding]:
@@ -73,6 +74,7 @@ def load(loop: LoopFiles) -> ProofRecord:
         _count(data.get("stops")),
         _text(data.get("state")),
         _names(data.get("refused")),
+        **_texts(data, ("untaken",)),
     )
 
 
@@ -86,12 +88,13 @@ def save(loop: LoopFiles, record: ProofRecord) -> None:
         "stops": record.stops,
         "state": record.state,
         "refused": list(record.refused),
+        "untaken": record.untaken,
     }
     files.write_text(_place(loop), jsontext.render(data) + "\n", durable=True)
 
 
 def _place(loop: LoopFiles) -> str:
-    return os.path.join(loop.kept, "proof.json")
+    return os.path.join(loop.kept, PROOF)
 
 
 def _rows(value: Any) -> list[tuple[str, Any]]:

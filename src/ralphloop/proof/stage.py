@@ -86,12 +86,14 @@ def _be_first(
     plan: dict[str, Any], become: Callable[[], NoReturn], uppers: Uppers, *, news: int, lifeline: int
 ) -> NoReturn:
     try:
-        _die_with_parent()
-        if select.select([lifeline], [], [], 0)[0]:
-            os._exit(0)  # the builder has ended already
-        # Where that is refused the old one stays, which shows the processes outside.
-        libc.mount(b"proc", b"/proc", b"proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, None)
         with _telling_why(news):
+            if os.getpid() != 1:  # it ends all that it sees when the command has ended
+                raise NoStageError("it has no process namespace of its own")
+            _die_with_parent()
+            if select.select([lifeline], [], [], 0)[0]:
+                os._exit(0)  # the builder has ended already
+            # Where that is refused the old one stays, which shows the processes outside.
+            libc.mount(b"proc", b"/proc", b"proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, None)
             _put_back(plan)
             _direct(plan, become, uppers, news)
     finally:
@@ -245,7 +247,7 @@ def _lay_over(places: Sequence[str], spare: str) -> Uppers:
         # Paths by number: in these options a comma, a colon or a backslash would have a meaning.
         text = b"lowerdir=/proc/self/fd/%d,upperdir=upper%d,workdir=work%d,%s" % (lower[n], n, n, options)
         uppers[os.fsdecode(place)] = os.open(f"upper{n}", os.O_RDONLY | os.O_DIRECTORY)
-        _like(place, f"upper{n}")
+        _like(lower[n], f"upper{n}")
         _called(libc.mount(b"overlay", place, b"overlay", 0, text), NO_OVERLAY)
     libc.umount2(os.fsencode(spare), MNT_DETACH)  # where a place covers it there is nothing to see anyway
     os.chdir(places[0])
@@ -254,9 +256,10 @@ def _lay_over(places: Sequence[str], spare: str) -> Uppers:
     return uppers
 
 
-def _like(place: bytes, upper: str) -> None:
-    """The overlay's own folder has mode, owner and times of the upper one."""
-    found = os.stat(place)
+def _like(lower: int, upper: str) -> None:
+    """The overlay's own folder has mode, owner and times of the upper one; by its path the lower one may be
+    covered already."""
+    found = os.fstat(lower)
     if os.stat(upper).st_uid != found.st_uid or os.stat(upper).st_gid != found.st_gid:
         libc.chown(os.fsencode(upper), found.st_uid, found.st_gid)  # or not, where it is a stranger's
     os.chmod(upper, stat.S_IMODE(found.st_mode))

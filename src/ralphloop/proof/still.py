@@ -7,30 +7,35 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 
 from ralphloop.domain.prompt import count, line
-from ralphloop.proof import proof_record
+from ralphloop.proof import baseline, proof_record
 from ralphloop.proof.proof_record import Proven
 from ralphloop.proof.worktree import HEADS, Git
 from ralphloop.store.loop import LoopFiles
 
 LOOK_S = 10.0
 NAME_MAX = 120
-# how many files are other ones than in the proven tree; None where nobody can tell
-Changed = Callable[[Proven, Mapping[str, str]], "int | None"]
+Changed = Callable[[LoopFiles, Proven, Mapping[str, str]], "int | None"]
 _ID = re.compile(r"[0-9a-f]{40,64}")
 
 
-def not_compared(_proven: Proven, _env: Mapping[str, str]) -> int | None:
-    return None
+def changed_since(loop: LoopFiles, proven: Proven, env: Mapping[str, str]) -> int | None:
+    """How many files are other ones than in the proven tree, the loop's own aside; None where nobody can
+    tell."""
+    base = baseline.load(loop)
+    if base is None or not _ID.fullmatch(proven.tree):
+        return None
+    changed = baseline.changed_from(loop, base, proven.tree, proven.folder, env, budget_s=LOOK_S)
+    return None if changed is None else len(changed)
 
 
-def still_proven(loop: LoopFiles, env: Mapping[str, str], *, changed: Changed = not_compared) -> str:
+def still_proven(loop: LoopFiles, env: Mapping[str, str], *, changed: Changed = changed_since) -> str:
     """In a sentence without its full stop; empty where nothing is known of what was proven."""
     proven = proof_record.load(loop).proven
     if not os.path.isabs(proven.folder):
         return ""
     if not os.path.isdir(proven.folder):
         return f"the folder that was proven is gone: {line(proven.folder, NAME_MAX)}"
-    told = [*_elsewhere(loop, proven), *_tree(changed(proven, env)), *_end(proven, env)]
+    told = [*_elsewhere(loop, proven), *_tree(changed(loop, proven, env)), *_end(proven, env)]
     return "; ".join(told)
 
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 CANCEL, PAUSE = "cancel", "pause"
 JOURNAL = "journal.jsonl"
+BASELINE, PROOF = "baseline.json", "proof.json"  # both are written by whoever proves
 JOURNAL_MAX = 4 * 1024 * 1024
 PERSON = "the person"
 
@@ -84,7 +85,7 @@ class LoopFiles:
     @property
     def has_baseline(self) -> bool:
         """Whether the tree was kept with which it began."""
-        return os.path.exists(os.path.join(self.kept, "baseline.json"))
+        return os.path.exists(os.path.join(self.kept, BASELINE))
 
     def lock(self, *, wait_s: float = 10.0) -> Lock:
         self._stay_inside()

@@ -60,7 +60,7 @@ def test_of_a_list_that_cannot_be_read_nothing_waits(checked, text):
 
 def test_an_approval_is_recorded_and_journaled(checked):
     rest(checked, "running", None)
-    approval.approve(checked.loop, ["echo a", "echo b"], by="typed")
+    approval.approve(checked.loop, ["echo a", "echo b"], by="typed", env=checked.project.env)
     assert approvals.approved(checked.project.shelf) == {"echo a", "echo b"}
     (row,) = checked.journal("approve")
     assert (row["commands"], row["by"]) == (["echo a", "echo b"], "typed")
@@ -71,13 +71,13 @@ def test_an_approval_is_recorded_and_journaled(checked):
 
 def test_an_approval_of_some_leaves_the_loop_unapproved(checked):
     rest(checked, "running", None)
-    approval.approve(checked.loop, ["echo a"], by="typed")
+    approval.approve(checked.loop, ["echo a"], by="typed", env=checked.project.env)
     assert checked.project.shelf.owned_by("S").unapproved is True
 
 
 def test_a_loop_that_waited_for_it_goes_on(checked):
     rest(checked, "paused", "needs_approval")
-    approval.approve(checked.loop, ["echo a", "echo b"], by="typed")
+    approval.approve(checked.loop, ["echo a", "echo b"], by="typed", env=checked.project.env)
     state = checked.loop.load()
     assert (state.state, state.outcome, state.attempts) == ("running", None, {})
     assert checked.project.shelf.owned_by("S").id == "L1"
@@ -88,7 +88,7 @@ def test_a_loop_that_waited_for_it_goes_on(checked):
 )
 def test_a_loop_that_rests_for_another_reason_rests_on(checked, state, outcome):
     rest(checked, state, outcome)
-    approval.approve(checked.loop, ["echo a", "echo b"], by="typed")
+    approval.approve(checked.loop, ["echo a", "echo b"], by="typed", env=checked.project.env)
     after = checked.loop.load()
     assert (after.state, after.outcome) == (state, outcome)
     kind = shelf.ENDED if state == "ended" else shelf.OWNED
@@ -99,7 +99,9 @@ def test_the_persons_change_is_pinned_with_the_approval(checked):
     rest(checked, "running", None)
     checked.write(task("F1", "echo better"), task("F2", "echo b"))
     texts = tasks.read_source(checked.loop.record)[1]
-    approval.approve(checked.loop, ["echo better", "echo b"], by="terminal", adopt=texts)
+    approval.approve(
+        checked.loop, ["echo better", "echo b"], by="terminal", env=checked.project.env, adopt=texts
+    )
     assert json.loads(pins.pinned(checked.loop))["features"][0]["verify"] == ["echo better"]
 
 
@@ -107,5 +109,5 @@ def test_without_a_change_the_pins_stay(checked):
     rest(checked, "running", None)
     before = pins.pinned(checked.loop)
     checked.write(task("F1", "echo weaker"), task("F2", "echo b"))
-    approval.approve(checked.loop, ["echo b"], by="typed")
+    approval.approve(checked.loop, ["echo b"], by="typed", env=checked.project.env)
     assert pins.pinned(checked.loop) == before

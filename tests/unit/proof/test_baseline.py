@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from ralphloop.proof import baseline
+from ralphloop.proof import baseline, difference
 from unit.proof.baselines import Scene, later
 
 
@@ -188,8 +188,8 @@ def test_odd_names_are_told_as_they_are(scene: Scene, name: bytes) -> None:
     assert {one.path: one.kind for one in found.changes} == expected
     known = baseline.load(scene.loop)
     assert known is not None
-    lines = baseline.added_lines(scene.loop, known, found, list(expected), scene.env)
-    assert lines[path] == [(1, "z")]
+    added = baseline.added_lines(scene.loop, known, found, list(expected), scene.env)
+    assert added.lines[path] == [(1, "z")]
     scene.put_back("gone" + path, "kept" + path)
     assert scene.changed() == {path: "added"}
 
@@ -468,7 +468,7 @@ def test_a_place_that_cannot_be_written_is_told(scene: Scene) -> None:
 FULL = """
 import json, resource, sys
 from pathlib import Path
-from ralphloop.proof import baseline
+from ralphloop.proof import baseline, difference
 from unit.store.conftest import Project
 base, most, env = Path(sys.argv[1]), int(sys.argv[2]), json.loads(sys.argv[3])
 loop = Project(base).loop()
@@ -592,7 +592,7 @@ def test_the_inside_of_other_repositories_is_kept_too(nested: Scene) -> None:
     for prefix, paths in baseline.by_repository(known, INSIDE).items():
         nested.put_back(*paths, prefix=prefix)
     assert nested.changed() == {"libs/outer/new.txt": "added"}
-    lines = baseline.added_lines(nested.loop, known, nested.since(), ["libs/outer/new.txt"], nested.env)
+    lines = baseline.added_lines(nested.loop, known, nested.since(), ["libs/outer/new.txt"], nested.env).lines
     assert lines == {"libs/outer/new.txt": [(1, "n")]}
 
 
@@ -699,7 +699,7 @@ def test_filters_of_the_persons_own_run(scene: Scene) -> None:
     scene.write("a.txt", "other\n")
     known = baseline.load(scene.loop)
     assert known is not None
-    lines = baseline.added_lines(scene.loop, known, scene.since(), ["a.txt"], scene.env)
+    lines = baseline.added_lines(scene.loop, known, scene.since(), ["a.txt"], scene.env).lines
     assert lines == {"a.txt": [(1, "OTHER")]}
     scene.put_back("a.txt")
     assert (scene.root / "a.txt").read_text() == "words\n"
@@ -727,7 +727,7 @@ def test_added_lines_have_their_numbers(scene: Scene) -> None:
     scene.write("fresh.py", "import x\n\n+++ y\n")
     found = scene.since()
     paths = ["long.py", "bin", "fresh.py", "a.txt", "nowhere"]
-    assert baseline.added_lines(scene.loop, known, found, paths, scene.env) == {
+    assert baseline.added_lines(scene.loop, known, found, paths, scene.env).lines == {
         "long.py": [(1, "0"), (4, "x"), (5, "y"), (11, "end")],
         "bin": [],
         "fresh.py": [(1, "import x"), (2, ""), (3, "+++ y")],
@@ -740,17 +740,67 @@ def test_of_a_moved_file_only_what_is_new_in_it_is_added(scene: Scene) -> None:
     known = scene.take()
     (scene.root / "old.py").rename(scene.root / "new.py")
     scene.write("new.py", text + "more\n")
-    assert baseline.added_lines(scene.loop, known, scene.since(), ["new.py"], scene.env) == {
+    assert baseline.added_lines(scene.loop, known, scene.since(), ["new.py"], scene.env).lines == {
         "new.py": [(41, "more")]
     }
 
 
-def test_too_much_is_left_out(scene: Scene) -> None:
+def _added(scene: Scene, *paths: str) -> difference.Added:
+    known = baseline.load(scene.loop)
+    assert known is not None
+    return baseline.added_lines(scene.loop, known, scene.since(), paths, scene.env)
+
+
+def test_no_number_of_files_hides_a_line(scene: Scene) -> None:
+    scene.take()
+    names = [f"a{number}.py" for number in range(1000)]
+    for name in names:
+        scene.write(name, "x = 1\n")
+    scene.write("tests/test_z.py", "pytest.skip()\n")
+    found = _added(scene, *names, "tests/test_z.py")
+    assert (len(found.lines), found.left_out) == (1001, ())
+    assert found.lines["tests/test_z.py"] == [(1, "pytest.skip()")]
+
+
+def test_a_large_file_that_had_its_lines_before_hides_none(scene: Scene) -> None:
+    before = "a line of it\n" * 600_000
+    scene.write("large.py", before)
+    scene.write("small.py", "1\n")
+    scene.take()
+    scene.write("large.py", before + "pytest.skip()\n")
+    scene.write("small.py", "2\n")
+    assert _added(scene, "large.py", "small.py") == (
+        {"large.py": [(600_001, "pytest.skip()")], "small.py": [(1, "2")]},
+        (),
+    )
+
+
+def test_no_attribute_makes_a_text_a_binary_file(scene: Scene) -> None:
+    scene.take()
+    scene.write(".gitattributes", "* -diff\n")
+    scene.write("a.txt", "pytest.skip()\n")
+    assert _added(scene, "a.txt").lines == {"a.txt": [(1, "pytest.skip()")]}
+
+
+def test_what_is_asked_for_first_is_read_first_and_what_is_left_out_is_named(scene: Scene) -> None:
+    scene.take()
+    scene.write("many.py", "x\n" * 60_000)
+    scene.write("wide.py", "x" * 15_900_000)
+    scene.write("vast.py", "x" * 65_000_000)
+    scene.write("zzz.py", "x\n")
+    found = _added(scene, "zzz.py", "vast.py", "many.py", "wide.py", "a.txt")
+    assert {path: len(lines) for path, lines in found.lines.items()} == {"zzz.py": 1, "many.py": 50_000}
+    assert found.left_out == ("vast.py", "many.py", "wide.py")
+    assert _added(scene, "wide.py", "many.py").left_out == ("many.py",)
+
+
+def test_without_git_all_is_left_out(scene: Scene) -> None:
     known = scene.take()
-    scene.write("many.py", "x\n" * 5000)
-    scene.write("wide.py", "x" * 3_000_000)
-    found = baseline.added_lines(scene.loop, known, scene.since(), ["many.py", "wide.py"], scene.env)
-    assert (list(found), len(found["many.py"])) == (["many.py"], 2000)
+    scene.write("a.txt", "A\n")
+    found = scene.since()
+    shutil.rmtree(scene.loop.kept)
+    nothing = baseline.added_lines(scene.loop, known, found, ["a.txt"], scene.env)
+    assert nothing == ({}, ("a.txt",))
 
 
 # Variables

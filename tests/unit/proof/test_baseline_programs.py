@@ -147,3 +147,18 @@ def test_without_a_repository_only_home_is_looked_at(tools: Tools) -> None:
     os.rename(tools.root / ".git", tools.base / "git")
     tools.write(".zshenv", "x", top=tools.home)
     assert told(tools) == ["~/.zshenv"]
+
+
+def test_of_a_check_that_is_approved_later_the_programs_are_kept_then(tools: Tools) -> None:
+    known = tools.take("sh a.sh")
+    baseline.note_programs(tools.loop, ["sh a.sh", "git status"], tools.env)
+    found = baseline.load(tools.loop)
+    assert found is not None
+    assert found.programs.keys() == {"sh a.sh", "git status"}
+    assert found.programs["git status"]["git"][0] == os.path.realpath("/usr/bin/git")
+    assert found._replace(programs=known.programs) == known
+
+
+def test_without_a_start_nothing_is_kept_later(tools: Tools) -> None:
+    baseline.note_programs(tools.loop, ["git status"], tools.env)
+    assert baseline.load(tools.loop) is None

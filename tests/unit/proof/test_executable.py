@@ -72,9 +72,9 @@ def test_a_large_program_is_known_by_its_times(tmp_path: Path) -> None:
 
 
 def test_a_new_link_to_an_old_program_is_new(tmp_path: Path) -> None:
-    old = executable.changed_at("/bin/sh")
+    old = executable.latest_change("/bin/sh")
     os.symlink("/bin/sh", tmp_path / "a")
     os.symlink("a", tmp_path / "b")
-    assert executable.changed_at(str(tmp_path / "b")) > old
+    assert executable.latest_change(str(tmp_path / "b")) > old
     os.symlink("loop", tmp_path / "loop")
-    assert executable.changed_at(str(tmp_path / "loop")) > old
+    assert executable.latest_change(str(tmp_path / "loop")) > old

@@ -14,9 +14,11 @@ from fakes.patience import eventually
 from ralphloop.proof import apart, checker
 from unit.proof.stages import (
     GIT,
+    GROUP,
     ORDINARY,
     ROOT,
     SHARED_GROUP,
+    USER,
     Scene,
     long_unread,
     picture,
@@ -410,6 +412,18 @@ def test_a_mount_below_the_project_is_laid_over_too() -> None:
         )
         assert ran.tail == "inner\ninner\nmore\nfile\nnew\n"
         assert {path.name: path.read_text() for path in after.iterdir()} == {"file": "inner\n"}
+
+
+def test_a_mount_below_the_project_keeps_its_mode_and_owner() -> None:
+    with scene_of(ROOT) as scene:
+        scene.write({"volume/.keep": ""})
+        volume = scene.top / "volume"
+        mounted = f'mount -t tmpfs -o mode=1770,uid={USER},gid={GROUP} none {volume}; exec "$@"'
+        before = ["unshare", "-m", "sh", "-ec", mounted, "sh"]
+        ran = scene.run("stat -c '%a %u %g' volume .; test -z \"$(ls -A volume)\"", before=before)
+        project = scene.top.stat()
+        own = f"{stat.S_IMODE(project.st_mode):o} {project.st_uid} {project.st_gid}"
+        assert (ran.exit_code, ran.tail) == (0, f"1770 {USER} {GROUP}\n{own}\n")
 
 
 def test_a_project_that_changes_meanwhile_is_still_left_alone(scene: Scene) -> None:

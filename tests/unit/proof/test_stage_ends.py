@@ -8,9 +8,11 @@ import signal
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from ralphloop.proof import stage
 from unit.proof.processes import gone, wait_until
 from unit.proof.stages import ORDINARY, ROOT, Scene, long_unread, picture, ran_of, scene_of
 
@@ -250,3 +252,25 @@ def test_inside_of_a_user_namespace_root_has_a_stage_too(scene: Scene) -> None:
     ran = scene.run("id -u; rm app.py; mkdir app.py; ls -A", before=["unshare", "--user", "--map-root-user"])
     assert (ran.exit_code, ran.apart.stood) == (0, True), ran
     assert ran.tail == "0\n.git\napp.py\ntests\n"
+
+
+def test_only_the_first_process_of_a_namespace_of_its_own_runs_anything(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It ends all others that it sees, which must never be those of the machine."""
+    for name in ("_die_with_parent", "_put_back", "_direct"):
+        monkeypatch.setattr(stage, name, lambda *_: os.write(writing, b"went on\n"))
+    monkeypatch.setattr(stage, "libc", SimpleNamespace(mount=lambda *_: 0))
+    reading, writing = os.pipe()
+    lifeline, holding = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            stage._be_first({}, lambda: os._exit(0), {}, news=writing, lifeline=lifeline)
+        finally:
+            os._exit(1)  # or a second pytest would go on from here
+    os.waitpid(pid, 0)
+    for handle in (writing, lifeline, holding):
+        os.close(handle)
+    with open(reading, "rb") as news:
+        assert news.read() == b"why it has no process namespace of its own\n"

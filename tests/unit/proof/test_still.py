@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ralphloop.proof import proof_record
+from ralphloop.proof import baseline, proof_record
 from ralphloop.proof.proof_record import ProofRecord, Proven
 from ralphloop.proof.still import still_proven
 from ralphloop.store.loop import LoopFiles
@@ -58,7 +58,7 @@ class Ground:
         return head
 
     def told(self, changed: int | None = None) -> str:
-        return still_proven(self.loop, self.env, changed=lambda _proven, _env: changed)
+        return still_proven(self.loop, self.env, changed=lambda *_: changed)
 
 
 @pytest.fixture
@@ -142,3 +142,77 @@ def test_a_record_that_names_no_commit_asks_git_nothing(ground: Ground) -> None:
     proof_record.save(ground.loop, ProofRecord(proven=at))
     assert ground.told() == ""
     assert ground.told(2) == "2 files have changed since"
+
+
+# The tree
+
+
+@pytest.fixture
+def kept(ground: Ground) -> Ground:
+    """With a start that was kept, and the work of today proven."""
+    found = ground
+    (found.root / "app.py").write_text("before")
+    (found.root / "feature_list.json").write_text("{}")
+    base, why = baseline.take(found.loop, str(found.root), found.env, commands=(), terms={})
+    assert base is not None, why
+    (found.root / "app.py").write_text("the work")
+    since, why = baseline.since(found.loop, base, str(found.root), found.env)
+    assert since is not None, why
+    head = found.git("rev-parse", "HEAD")
+    proof_record.save(
+        found.loop, ProofRecord(proven=Proven(since.tree, head, "main", str(found.root), "2026"))
+    )
+    return found
+
+
+SAME = "the tree is still the proven one; branch and commit are still the proven ones"
+
+
+def test_the_proven_tree_is_compared_with_what_is_there(kept: Ground) -> None:
+    assert still_proven(kept.loop, kept.env) == SAME
+    (kept.root / "app.py").write_text("other work")
+    (kept.root / "new.py").write_text("x")
+    told = "2 files have changed since; branch and commit are still the proven ones"
+    assert still_proven(kept.loop, kept.env) == told
+    (kept.root / "app.py").write_text("the work")
+    (kept.root / "new.py").unlink()
+    assert still_proven(kept.loop, kept.env) == SAME
+
+
+def test_the_loops_own_files_are_no_work(kept: Ground) -> None:
+    (kept.root / "feature_list.json").write_text("[]")
+    (kept.root / ".ralph/loops").mkdir(parents=True)
+    (kept.root / ".ralph/loops/notes").write_text("x")
+    assert still_proven(kept.loop, kept.env) == SAME
+
+
+def test_a_commit_of_the_proven_work_leaves_the_tree_as_it_was(kept: Ground) -> None:
+    kept.git("add", "--all")
+    kept.commit()
+    assert still_proven(kept.loop, kept.env).startswith("the tree is still the proven one; 1 commit made")
+
+
+def test_who_compares_leaves_nothing_behind(kept: Ground, tmp_path: Path) -> None:
+    def everything() -> dict[Path, tuple[int, int]]:
+        found = [path for path in tmp_path.rglob("*") if path.is_file()]
+        return {path: (path.stat().st_size, path.stat().st_ctime_ns) for path in found}
+
+    (kept.root / "app.py").write_text("other work")
+    before = everything()
+    assert still_proven(kept.loop, kept.env).startswith("1 file has changed since")
+    assert everything() == before
+
+
+@pytest.mark.parametrize("lost", ["objects", "record", "tree"])
+def test_without_what_was_kept_nothing_is_said_of_the_tree(kept: Ground, lost: str) -> None:
+    own = Path(kept.loop.kept)
+    if lost == "objects":
+        shutil.rmtree(own / "baseline")
+    elif lost == "record":
+        (own / "baseline.json").unlink()
+    else:
+        proven = Proven("0" * 40, "", "", str(kept.root))
+        proof_record.save(kept.loop, ProofRecord(proven=proven))
+    (kept.root / "app.py").write_text("other work")
+    told = still_proven(kept.loop, kept.env)
+    assert not [word for word in ("tree", "changed") if word in told]

@@ -19,7 +19,7 @@ from ralphloop.domain.prompt import plain
 from ralphloop.engine import account
 from ralphloop.engine.api_error import masked
 from ralphloop.store import files, shelf, supervisor
-from ralphloop.store.loop import JOURNAL, JOURNAL_MAX, LoopFiles, iso
+from ralphloop.store.loop import JOURNAL, JOURNAL_MAX, PROOF, LoopFiles, iso
 from ralphloop.views import journal
 from ralphloop.views.figure import Share, elapsed_s
 from ralphloop.views.snapshot import LoopView, TaskView, left_at, view_of, worked_until
@@ -36,7 +36,7 @@ OLDER_MAX = 16 * 1024 * 1024  # of a file that was moved aside for being too lon
 # a pipe in the file's place must not hold up the reader
 _FLAGS = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
 # of a loop, out of which a view is made
-_FILES = ("loop.json", "ledger.json", "request", "pinned", "proof.json")
+_FILES = ("loop.json", "ledger.json", "request", "pinned", PROOF)
 
 # journal entries that belong into the stream; the others are in `ralphloop log`
 _SHOWN = {
