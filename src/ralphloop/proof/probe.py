@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 from ralphloop.domain import finding
 from ralphloop.domain.check_results import BUDGET_S
 from ralphloop.domain.finding import Finding
-from ralphloop.domain.prompt import line
 from ralphloop.proof import (
     added_line,
     apart,
@@ -23,6 +22,7 @@ from ralphloop.proof import (
     criteria,
     proof_record,
     protect,
+    unread,
 )
 from ralphloop.proof.apart import Inner, Stage
 from ralphloop.proof.baseline import Baseline
@@ -38,7 +38,6 @@ from ralphloop.store.loop import LoopFiles, iso
 STOPS_MAX = 2  # after which what was not asked is not asked any more
 WATCH_MAX = 500  # changed files of which we look whether a check reads them
 OURS = "RALPHLOOP_"  # how variables begin that tell a command who runs it
-NAME_MAX = 60
 NO_TIME = "there was no time for it"
 NO_TREE = "no tree was kept when this loop began"
 SWITCHED_OFF = "`apart` is false in your settings"
@@ -338,7 +337,7 @@ class Probe:
             where = {"head": self._since.head, "branch": self._since.branch}
             proven = proven._replace(tree=self._since.tree, **where)
         self.record = self.record._replace(
-            findings=(*conclusion.conclude(seen), *_unread(self._unread)),
+            findings=(*conclusion.conclude(seen), *self._notes()),
             turned=conclusion.turned(seen),
             proven=proven,
         )
@@ -368,6 +367,9 @@ class Probe:
         is_idle = not seen.work or any(one.without == GREEN for one in self.record.tried.values())
         young = baseline.ignored_since(self._base, self._folder, self._env) if is_idle else []
         return seen._replace(ignored=tuple(young))
+
+    def _notes(self) -> Iterator[Finding]:
+        return unread.notes(added=self._unread, large=self._since.large if self._since is not None else ())
 
     def _everywhere(self) -> str:
         """Why nothing at all was tried, if it was the same for all."""
@@ -408,13 +410,6 @@ def apart_from(base: Baseline, loop: LoopFiles, env: Mapping[str, str], *, top: 
     prefixes = sorted(filter(None, base.kept), key=len, reverse=True)
     inner = tuple(Inner(name, *baseline.checkout(base, loop, env, prefix=name, top=top)) for name in prefixes)
     return Stage(places, baseline.spare(loop), git=git, git_env=git_env, inner=inner)
-
-
-def _unread(paths: Sequence[str]) -> Iterator[Finding]:
-    if paths:
-        more = f" and {len(paths) - 1} more" if paths[1:] else ""
-        said = f"not every added line was looked at: too much was added to {line(paths[0], NAME_MAX)}{more}"
-        yield Finding(finding.NOT_TRIED, said=said, files=tuple(paths[: conclusion.NAMED_MAX]))
 
 
 def _shadows(change: Change) -> bool:
