@@ -50,6 +50,24 @@ def busy(project: Project) -> Iterator[None]:
         os.close(handle)
 
 
+# Going on in a terminal
+
+
+def test_who_goes_on_in_a_terminal_has_their_git_recorded(project: Project) -> None:
+    """As for a loop that an earlier version began."""
+    project.begin()
+    place = project.home / ".local/state/ralphloop/git"
+    place.unlink()
+    project.run("resume", env={"CLAUDECODE": "1", "CLAUDE_CODE_SESSION_ID": SESSION})
+    assert not place.exists(), "an agent's PATH is the agent's"
+    project.fine("resume")
+    assert place.read_text().endswith("/git\n")
+    place.unlink()
+    project.program("claude", CLIENT)
+    project.run("run", "shop", "--plain", "--unapproved", "--max-iterations", "1")
+    assert place.exists()
+
+
 # pause and cancel
 
 

@@ -61,6 +61,27 @@ def test_what_is_switched_off_runs_each_check_as_often_as_ever(found: Probed) ->
     assert (found.outcome, (found.folder / "ran").read_text()) == ("complete", "ran\n")
 
 
+def test_a_file_that_is_too_large_is_named_and_the_rest_is_tried(found: Probed) -> None:
+    with (found.root / "data.bin").open("wb") as file:
+        file.truncate(80 * 1024**3)
+    found.listed("test -f made.bin && grep -q done app.txt")
+    found.write({"app.txt": "nothing\n"})
+    found.git("init", "-q", "-b", "main")
+    found.git("add", "app.txt")
+    found.git("commit", "-qm", "start")
+    told = "data.bin: more than 200 MB, which is not looked at"
+    assert f"! {told}.\n" in found.start()
+    with (found.root / "made.bin").open("wb") as file:
+        file.truncate(80 * 1024**3)
+    found.claim()
+    found.stop()
+    assert (found.outcome, found.findings()) == (
+        "complete",
+        ["not tried: data.bin and 1 more: more than 200 MB, which is not looked at"],
+    )
+    assert [one["without"] for one in found.proof()["tried"].values()] == ["red"]
+
+
 def test_what_is_too_long_to_be_read_is_named(found: Probed) -> None:
     found.begin()
     found.write({f"src/a{number}.py": "x = 1\n" for number in range(250)})

@@ -129,6 +129,7 @@ def begin(
         terms = replace(terms, session=loop.record.session or "")
     else:
         setup.require(place, run.source, launching=True)  # it may have come about since the loop began
+        setup.record_again(place)
         pausing.drive_on(place, loop, run.wish, told=told)
     run_terms.keep(loop, run.wish)
     if run.wish.anew:

@@ -26,7 +26,7 @@ from ralphloop.domain.prompt import turns
 from ralphloop.domain.table import BUDGETS
 from ralphloop.engine import account
 from ralphloop.errors import BusyError, TakenError, UserError
-from ralphloop.loops import bounds
+from ralphloop.loops import bounds, setup
 from ralphloop.loops.opened import WAIT_S, driven_already, locked, must_go_on
 from ralphloop.loops.place import Place, must_be_session, pick
 from ralphloop.loops.result import Result, Tell
@@ -132,6 +132,7 @@ def resume(
         raise driven_already(loop)
     given = bounds.checked(limits or {}, endless=endless)
     owner = _owner(place, loop, adopt=adopt, wanted=session)
+    setup.record_again(place)
     told = go_on(place, loop, limits=given, owner=owner)
     if given:
         told += bounds.used_lines(bounds.used_of(place, loop), given)

@@ -138,6 +138,23 @@ def record_programs(place: Place) -> None:
         executable.record_git(place.cwd, place.env)
 
 
+def record_again(place: Place) -> None:
+    """The same where a person goes on with a loop: an earlier version, or another machine, knew no git."""
+    if not agent_in(place.env):
+        record_programs(place)
+
+
+def git_trouble(place: Place) -> tuple[str, str]:
+    """Why no git can be started here and what to do; empty if one can."""
+    if os.access(executable.find_git(place.project, place.env), os.X_OK):
+        return "", ""
+    offered = next(executable.offered("git", place.env.get("PATH", "")), "")
+    if not offered:
+        return "there is no git on this machine: no tree is kept, and nothing is committed", "Install git"
+    told = f"git is only on your PATH ({offered}) and not recorded, so the hook starts none"
+    return told, "Run `ralphloop doctor --fix`, or start a loop in a terminal of your own: both record it"
+
+
 def must_be_launchable(place: Place) -> None:
     """Refuse before anything is armed."""
     agent = agent_in(place.env)

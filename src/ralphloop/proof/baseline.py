@@ -74,6 +74,7 @@ class Baseline(NamedTuple):
     variables: dict[str, str] | None  # loader variables of the owner's first hook call; None until then
     terms: dict[str, Any]  # how proof was asked for
     kept: dict[str, Kept] = {}  # noqa: RUF012 - the work tree, and under their prefixes the repositories in it
+    large: tuple[str, ...] = ()  # files that were too large to be kept
 
 
 def take(
@@ -124,25 +125,29 @@ def _take(
     every = repository.settings(place)
     kept = {"": first(place, "index", every=every, folder=own, home=loop.shelf.home)}
     look = Look(kept[""], place, folder=own, env=env, deadline=deadline)
-    overlooked = _keep(look, kept, prefix="", home=loop.shelf.home)
+    large: list[str] = []
+    overlooked = _keep(look, kept, large, prefix="", home=loop.shelf.home)
     head, branch = repository.head(place)
     return Baseline(
         at, folder, place.top, place.git_folder, place.common, head, branch,
         repository.telling(every), repository.exclude(place), tuple(overlooked),
-        _programs(commands, folder, env), None, terms, kept,
+        _programs(commands, folder, env), None, terms, kept, tuple(large),
     )  # fmt: skip
 
 
-def _keep(look: Look, kept: dict[str, Kept], *, prefix: str, home: str) -> list[str]:
-    """Keep one work tree and those in it; the paths that git was told to overlook."""
+def _keep(look: Look, kept: dict[str, Kept], large: list[str], *, prefix: str, home: str) -> list[str]:
+    """Keep one work tree and those in it, but for files that are too large; the paths that git was told to
+    overlook."""
     overlooked, gitlinks = look.copy_index(look.index)
-    for path in look.add_all(look.index, gitlinks):
+    inside = look.add_all(look.index, gitlinks)
+    large += [prefix + path for path in look.large]
+    for path in inside:
         below, name = look.below(path), f"{prefix}{path}/"
         if below is not None and len(kept) < KEPT_MAX:
             every = repository.settings(below)
             kept[name] = first(below, f"index-{len(kept)}", every=every, folder=look.folder, home=home)
-            inside = _keep(look.over(kept[name], below), kept, prefix=name, home=home)
-            overlooked += [f"{path}/{one}" for one in inside]
+            more = _keep(look.over(kept[name], below), kept, large, prefix=name, home=home)
+            overlooked += [f"{path}/{one}" for one in more]
     return overlooked
 
 
@@ -166,7 +171,7 @@ def load(loop: LoopFiles) -> Baseline | None:
     """None where there is none, or what is there is not one."""
     data = files.read_object(_record(loop))
     try:
-        data["overlooked"] = tuple(data["overlooked"])
+        data["overlooked"], data["large"] = tuple(data["overlooked"]), tuple(data.get("large", ()))
         data["kept"] = {prefix: _kept(row) for prefix, row in data["kept"].items()}
         data["programs"] = {
             command: {word: (path, digest) for word, (path, digest) in words.items()}
@@ -202,7 +207,7 @@ def _is_sound(found: Baseline) -> bool:
 
 
 def _texts(found: Baseline) -> Iterator[Any]:
-    yield from (found.folder, found.head, found.branch, found.exclude, *found.overlooked)
+    yield from (found.folder, found.head, found.branch, found.exclude, *found.overlooked, *found.large)
     for words in found.programs.values():
         for pair in words.values():
             yield from pair
@@ -299,7 +304,7 @@ def _since(
     # A worktree of the repository is looked at itself; another repository in its place hides nothing.
     place = here if here is not None and here.common == then.common else then
     look = Look(baseline.kept[""], place, folder=_own(loop), env=env, deadline=deadline)
-    found = Comparison(baseline.kept, baseline.at, home=loop.shelf.home, scratch=scratch)
+    found = _comparison(loop, baseline, scratch)
     tree_now = found.compare(look, prefix="")
     overlooked = difference.overlooked(look, baseline.kept, os.path.join(scratch, "flags"))
     head, branch = repository.head(here) if here is not None else ("", "")
@@ -307,7 +312,7 @@ def _since(
     return Since(
         tree_now, tuple(found.changes[path] for path in sorted(found.changes)), renamed, tuple(found.hidden),
         head, branch, here.top if here is not None else "", repository.telling(repository.settings(place)),
-        repository.exclude(place), overlooked,
+        repository.exclude(place), overlooked, tuple(found.large),
     )  # fmt: skip
 
 
@@ -334,16 +339,19 @@ def changed_from(
             look = Look(
                 baseline.kept[""], here, folder=scratch, env=env, deadline=time.monotonic() + budget_s
             )
-            comparison = Comparison(baseline.kept, baseline.at, home=loop.shelf.home, scratch=scratch)
-            index = comparison.copy(look)
-            look.add_all(index, comparison.known(""))
-            now = look.git().out("write-tree", "--missing-ok", index=index)
+            comparison = _comparison(loop, baseline, scratch)
+            now = comparison.taken(look, "")[2]
             words = ("diff-tree", "-r", "-z", "--name-only", "--no-renames", tree, now)
             names = look.git(own, *_others(baseline)).out(*words).split("\0")
     except (OSError, ValueError, errors.GitError):
         return None
     lists = own_files(loop, here.top)
     return [name for name in names if name and not is_own(name, lists)]
+
+
+def _comparison(loop: LoopFiles, baseline: Baseline, scratch: str) -> Comparison:
+    large, home = baseline.large, loop.shelf.home
+    return Comparison(baseline.kept, baseline.at, large=large, home=home, scratch=scratch)
 
 
 def own_files(loop: LoopFiles, top: str) -> set[str]:

@@ -44,16 +44,21 @@ class Since(NamedTuple):
     config: dict[str, str]
     exclude: str
     overlooked: tuple[str, ...]
+    large: tuple[str, ...] = ()  # files that were too large to be read
 
 
 class Comparison:
-    """What has been found so far. `kept` are the work trees of the start, under their prefixes."""
+    """What has been found so far. `kept` are the work trees of the start, under their prefixes, `large` the
+    files in them that were too large to be read."""
 
-    def __init__(self, kept: Mapping[str, Kept], at: float, *, home: str, scratch: str) -> None:
+    def __init__(
+        self, kept: Mapping[str, Kept], at: float, *, large: Sequence[str], home: str, scratch: str
+    ) -> None:
         self.changes: dict[str, Change] = {}
         self.renamed: dict[str, str] = {}
         self.hidden: list[str] = []
-        self._kept, self._at = kept, at
+        self.large: list[str] = []  # files that are there and were not read
+        self._kept, self._at, self._left = kept, at, large
         self._home, self._scratch = home, scratch
         self._others = [one.objects for one in kept.values()]
 
@@ -70,11 +75,11 @@ class Comparison:
 
     def compare(self, look: Look, *, prefix: str) -> str:
         """Note what differs in this work tree and in those in it; its tree."""
-        index = self.copy(look)
-        known = self.known(prefix)
-        below = {path: look.below(path) for path in look.add_all(index, known)}
-        now = look.git().out("write-tree", "--missing-ok", index=index)
+        known = self._known(prefix)
+        index, inside, now = self.taken(look, prefix)
+        below = {path: look.below(path) for path in inside}
         self._differences(look, self._base(look), now, prefix=prefix)
+        self._note_large(look, prefix)
         self._hide(look, index, prefix)
         for path, place in below.items():
             if place is not None:
@@ -84,11 +89,38 @@ class Comparison:
                 self._lose(look, name)
         return now
 
-    def known(self, prefix: str) -> list[str]:
+    def taken(self, look: Look, prefix: str) -> tuple[str, list[str], str]:
+        """The index of the start with all that is there now, the repositories in it, and its tree."""
+        index = self._copy(look)
+        leave = [path[len(prefix) :] for path in self._left_in(prefix)]
+        inside = look.add_all(index, self._known(prefix), leave=leave)
+        return index, inside, look.git().out("write-tree", "--missing-ok", index=index)
+
+    def _known(self, prefix: str) -> list[str]:
         """The repositories of the start that lie in this one and in no other."""
         return [name for name in self._kept if name and self._parent(name) == prefix]
 
-    def copy(self, look: Look) -> str:
+    def _left_in(self, prefix: str) -> list[str]:
+        """Those that were too large at the start, of this repository."""
+        inner = self._known(prefix)
+        left = [path for path in self._left if path.startswith(prefix)]
+        return [path for path in left if not path.startswith(tuple(inner))]
+
+    def _note_large(self, look: Look, prefix: str) -> None:
+        """A file that is too large to be read has changed if it is younger than the start."""
+        now = [prefix + path for path in look.large]
+        left = self._left_in(prefix)
+        self.large += now
+        for path in now:
+            if path not in left:
+                self.note(Change(path, ADDED, "", ""))
+            elif changed_at(os.path.join(look.place.top, path[len(prefix) :])) > self._at:
+                self.note(Change(path, CHANGED, "", ""))
+        for path in left:
+            if not os.path.lexists(os.path.join(look.place.top, path[len(prefix) :])):
+                self.note(Change(path, REMOVED, "", ""))
+
+    def _copy(self, look: Look) -> str:
         """The index of the start, which knows again what was only touched since."""
         index = self._spare("index")
         if os.path.exists(look.index):

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from ralphloop.domain.finding import Finding
 from ralphloop.domain.model import ENDED, TaskList
-from ralphloop.proof import conclusion, proof_record
+from ralphloop.proof import baseline, conclusion, proof_record, unread
 from ralphloop.proof.checker import due
 from ralphloop.proof.proof_record import UNTRIED, ProofRecord, Tried
 from ralphloop.proof.weak import weak
@@ -49,7 +49,9 @@ def _notes(loop: LoopFiles, listed: TaskList, record: ProofRecord) -> tuple[Find
     allowed = approvals.approved(loop.shelf)
     asked = tuple(due(task) for task in listed.tasks if not task.done and allowed.issuperset(task.verify))
     weak_ones = {text: why for text in listed.commands if text in allowed and (why := weak(text))}
-    return conclusion.at_start(conclusion.Seen(asked, record.tried, weak=weak_ones, untried=record.untaken))
+    seen = conclusion.Seen(asked, record.tried, weak=weak_ones, untried=record.untaken)
+    base = baseline.load(loop)
+    return (*conclusion.at_start(seen), *unread.notes(large=base.large if base is not None else ()))
 
 
 def _is_concluded(loop: LoopFiles, record: ProofRecord) -> bool:

@@ -6,11 +6,13 @@ writes none, because it renews the time of an object that it would write and fin
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import shutil
+import stat
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from ralphloop import errors
@@ -19,6 +21,9 @@ from ralphloop.proof.repository import Repository
 from ralphloop.proof.worktree import Git
 from ralphloop.store import files
 
+LARGE, LARGE_MOST = 200 * 1024 * 1024, 1_000  # bytes of a file; how many such there are
+PATIENCE_S = 5.0  # after which a look asks what keeps it
+CLOCK_S = 1.0  # by which the clock of a file system may lie behind
 SHARED = "look"  # in the state directory: the git folder for every repository without rules of its own
 _SETTINGS = (  # of the repository's own, that say what a file's content is
     r"core\.(attributesfile|autocrlf|bigfilethreshold|checkroundtripencoding|eol|excludesfile|filemode|ignorecase"
@@ -111,6 +116,13 @@ def _quoted(path: str) -> str:
     return '"' + path.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
+def _begun_since(path: str, at: float) -> bool:
+    try:
+        return os.lstat(path).st_ctime >= at - CLOCK_S
+    except OSError:
+        return False
+
+
 class Look:
     """One work tree, now."""
 
@@ -120,6 +132,7 @@ class Look:
         self.kept, self.place, self.folder = kept, place, folder
         self.env, self.deadline = env, deadline
         self.index = os.path.join(folder, kept.name)
+        self.large: list[str] = []  # files that `add_all` left out
 
     def over(self, kept: Kept, place: Repository) -> Look:
         """The same for another work tree."""
@@ -135,14 +148,14 @@ class Look:
             found = Repository(top, os.path.join(top, ".git"), self.place.common)
         return found
 
-    def git(self, *others: str) -> Git:
+    def git(self, *others: str, most_s: float = math.inf, options: Sequence[str] = ()) -> Git:
         """With `others` the objects in these folders can be read; without, blobs and trees can be written."""
         return Git(
             self.place.top,
             self.env,
-            budget_s=self.deadline - time.monotonic(),
+            budget_s=min(most_s, self.deadline - time.monotonic()),
             own=self.kept.variables(self.folder, self.place.top, others),
-            options=self.kept.options(),
+            options=[*self.kept.options(), *options],
         )
 
     def copy_index(self, index: str) -> tuple[list[str], list[str]]:
@@ -182,9 +195,20 @@ class Look:
         words = ("update-index", "--index-version", "2", "--no-split-index", "--force-write-index")
         self.git(self.place.objects).out(*words, index=index)
 
-    def add_all(self, index: str, gitlinks: Sequence[str]) -> list[str]:
-        """Take every file that is not ignored into the index; the repositories in this one."""
-        code, _, said = self.git().run("add", "--all", "--ignore-errors", index=index)
+    def add_all(self, index: str, gitlinks: Sequence[str], *, leave: Iterable[str] = ()) -> list[str]:
+        """Take every file that is not ignored into the index; the repositories in this one. Where that takes
+        long, what is too large is left out, and what was left out before."""
+        self.large = sorted(filter(self._is_large, leave))
+        began = time.time()
+        try:
+            code, said = self._add(index, most_s=PATIENCE_S)
+        except errors.SlowError:
+            self._sweep(index, began)
+            self.large = sorted({*self.large, *self._large(index)})
+            code, said = self._add(index)
+        if self.large:
+            gone = "".join(path + "\0" for path in self.large)
+            self.git().out("update-index", "-z", "--force-remove", "--stdin", stdin=gone, index=index)
         wrong = [row for row in said.splitlines() if row.startswith((b"error:", b"fatal:"))]
         bad = [row for row in wrong if not re.search(_TOLERATED, row)]
         if bad or (code != 0 and not wrong):
@@ -195,3 +219,36 @@ class Look:
         with open(index, "rb") as file:
             found = repository.unflagged(file.read(), id_size=self.kept.id_size)
         return sorted({*without, *(found.gitlinks if found else ())})
+
+    def _add(self, index: str, *, most_s: float = math.inf) -> tuple[int, bytes]:
+        words = ["add", "--all", "--ignore-errors"]
+        if not self.large:
+            code, _, said = self.git(most_s=most_s).run(*words, index=index)
+            return code, said
+        but = [f":(literal,exclude){path}" for path in self.large[:LARGE_MOST]]
+        git = self.git(most_s=most_s, options=["--no-literal-pathspecs"])
+        code, _, said = git.run(*words, "--", ".", *but, index=index)
+        return code, said
+
+    def _large(self, index: str) -> list[str]:
+        """Of the files that a look would read those that are too large for it."""
+        words = ("ls-files", "-z", "--modified", "--others", "--exclude-standard")
+        return [path for path in self.git().out(*words, index=index).split("\0") if self._is_large(path)]
+
+    def _is_large(self, path: str) -> bool:
+        """By the size that it shows, however little of it is on the disk."""
+        try:
+            about = os.lstat(os.path.join(self.place.top, path))
+        except (OSError, ValueError):
+            return False
+        return stat.S_ISREG(about.st_mode) and about.st_size > LARGE
+
+    def _sweep(self, index: str, began: float) -> None:
+        """Take away what a git that was ended had written by half."""
+        files.remove(index + ".lock")
+        for folder, _, names in os.walk(self.folder):
+            for path in (
+                os.path.join(folder, name) for name in names if name.startswith(("tmp_obj_", "tmp_pack_"))
+            ):
+                if _begun_since(path, began):
+                    files.remove(path)

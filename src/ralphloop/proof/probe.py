@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 from ralphloop.domain import finding
 from ralphloop.domain.check_results import BUDGET_S
 from ralphloop.domain.finding import Finding
-from ralphloop.domain.prompt import line
 from ralphloop.proof import (
     added_line,
     apart,
@@ -26,6 +25,7 @@ from ralphloop.proof import (
     proof_record,
     protect,
     suite_count,
+    unread,
 )
 from ralphloop.proof.apart import Inner, Stage
 from ralphloop.proof.baseline import Baseline
@@ -42,7 +42,6 @@ from ralphloop.store.loop import LoopFiles, iso
 STOPS_MAX = 2  # after which what was not asked is not asked any more
 WATCH_MAX = 500  # changed files of which we look whether a check reads them
 OURS = "RALPHLOOP_"  # how variables begin that tell a command who runs it
-NAME_MAX = 60
 NO_TIME = "there was no time for it"
 UNEXPLAINED = "it was red with the work alone, and there was no time to find out why"
 NO_TREE = "no tree was kept when this loop began"
@@ -415,7 +414,7 @@ class Probe:
             where = {"head": self._since.head, "branch": self._since.branch}
             proven = proven._replace(tree=self._since.tree, **where)
         self.record = self.record._replace(
-            findings=(*conclusion.conclude(seen), *_unread(self._unread)),
+            findings=(*conclusion.conclude(seen), *self._notes()),
             turned=conclusion.turned(seen),
             proven=proven,
         )
@@ -446,6 +445,9 @@ class Probe:
         is_idle = not seen.work or any(one.without == GREEN or one.cause == finding.IDLE for one in tried)
         young = baseline.ignored_since(self._base, self._folder, self._env) if is_idle else []
         return seen._replace(ignored=tuple(young))
+
+    def _notes(self) -> Iterator[Finding]:
+        return unread.notes(added=self._unread, large=self._since.large if self._since is not None else ())
 
     def _everywhere(self) -> str:
         """Why nothing at all was tried, if it was the same for all."""
@@ -486,13 +488,6 @@ def apart_from(base: Baseline, loop: LoopFiles, env: Mapping[str, str], *, top: 
     prefixes = sorted(filter(None, base.kept), key=len, reverse=True)
     inner = tuple(Inner(name, *baseline.checkout(base, loop, env, prefix=name, top=top)) for name in prefixes)
     return Stage(places, baseline.spare(loop), git=git, git_env=git_env, inner=inner)
-
-
-def _unread(paths: Sequence[str]) -> Iterator[Finding]:
-    if paths:
-        more = f" and {len(paths) - 1} more" if paths[1:] else ""
-        said = f"not every added line was looked at: too much was added to {line(paths[0], NAME_MAX)}{more}"
-        yield Finding(finding.NOT_TRIED, said=said, files=tuple(paths[: conclusion.NAMED_MAX]))
 
 
 def _shadows(change: Change) -> bool:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from ralphloop.proof import baseline, difference
+from ralphloop.proof import baseline, difference, look
 from unit.proof.baselines import Scene, later
 
 
@@ -468,7 +468,7 @@ def test_a_place_that_cannot_be_written_is_told(scene: Scene) -> None:
 FULL = """
 import json, resource, sys
 from pathlib import Path
-from ralphloop.proof import baseline, difference
+from ralphloop.proof import baseline, difference, look
 from unit.store.conftest import Project
 base, most, env = Path(sys.argv[1]), int(sys.argv[2]), json.loads(sys.argv[3])
 loop = Project(base).loop()
@@ -528,6 +528,85 @@ def test_a_pipe_and_a_loop_of_links_do_not_hold_it_up(scene: Scene) -> None:
     (scene.root / "loop").symlink_to("loop")
     scene.take()
     assert scene.changed() == {}
+
+
+VAST = 80 * 1024**3
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(look, "PATIENCE_S", 0.5)
+
+
+def vast(place: Path) -> Path:
+    """A file that has nothing on the disk and takes minutes to be read."""
+    place.parent.mkdir(parents=True, exist_ok=True)
+    with place.open("wb") as file:
+        file.truncate(VAST)
+    return place
+
+
+@pytest.mark.usefixtures("impatient")
+def test_a_file_that_is_too_large_keeps_nothing_from_being_looked_at(scene: Scene) -> None:
+    vast(scene.root / "old [data].bin")
+    known = scene.take()
+    assert known.large == ("old [data].bin",)
+    scene.write("a.txt", "A\n")
+    found = scene.since()
+    assert ({one.path: one.kind for one in found.changes}, found.large) == ({"a.txt": "changed"}, known.large)
+    vast(scene.root / "sub/new.bin")
+    found = scene.since()
+    assert {one.path: one.kind for one in found.changes} == {"a.txt": "changed", "sub/new.bin": "added"}
+    assert found.large == ("old [data].bin", "sub/new.bin")
+    assert not list(Path(scene.loop.kept).rglob("tmp_*"))
+    assert not list(Path(scene.loop.kept).rglob("*.lock"))
+
+
+@pytest.mark.usefixtures("impatient")
+def test_a_large_file_from_before_can_change_or_go(scene: Scene) -> None:
+    place = vast(scene.root / "data.bin")
+    scene.take()
+    with place.open("r+b") as file:
+        file.write(b"x")
+    assert scene.changed() == {"data.bin": "changed"}
+    place.unlink()
+    assert scene.changed() == {"data.bin": "removed"}
+
+
+@pytest.mark.usefixtures("impatient")
+def test_a_file_that_has_grown_too_large_can_be_put_back(scene: Scene) -> None:
+    scene.take()
+    place = vast(scene.root / "sub/b.txt")
+    assert scene.changed() == {"sub/b.txt": "changed"}
+    place.unlink()
+    scene.put_back("sub/b.txt")
+    assert (place.read_text(), scene.changed()) == ("b\n", {})
+
+
+@pytest.mark.usefixtures("impatient")
+def test_a_large_file_that_git_knew_in_another_form_is_no_change(scene: Scene) -> None:
+    vast(scene.root / "a.txt")
+    assert scene.take().large == ("a.txt",)
+    assert scene.changed() == {}
+
+
+@pytest.mark.usefixtures("impatient")
+def test_a_large_file_in_another_repository_is_told_with_its_path(nested: Scene) -> None:
+    vast(nested.root / "libs/outer/deep/old.bin")
+    known = nested.take()
+    assert known.large == ("libs/outer/deep/old.bin",)
+    vast(nested.root / "libs/outer/new.bin")
+    found = nested.since()
+    assert [(one.path, one.kind) for one in found.changes] == [("libs/outer/new.bin", "added")]
+    assert sorted(found.large) == ["libs/outer/deep/old.bin", "libs/outer/new.bin"]
+
+
+def test_a_look_that_takes_long_and_has_no_large_file_is_begun_again(scene: Scene, monkeypatch) -> None:
+    monkeypatch.setattr(look, "PATIENCE_S", 0.0)
+    scene.write("new.txt", "1\n")
+    assert scene.take().large == ()
+    scene.write("new.txt", "2\n")
+    assert scene.changed() == {"new.txt": "changed"}
 
 
 def test_conflicts_and_files_that_are_only_announced_are_taken_as_they_are(scene: Scene) -> None:

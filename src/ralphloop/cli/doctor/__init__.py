@@ -71,6 +71,7 @@ def _still(place: Place, setup: Setup) -> Iterator[Finding]:
     yield from coverage.examine(place, setup)
     yield from coverage.rivals(place, setup)
     yield machine.python(place)
+    yield from machine.git(place)
     yield machine.stage()
     yield from machine.service(place)
     yield from machine.folders(place)

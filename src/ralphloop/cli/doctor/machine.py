@@ -18,7 +18,7 @@ from ralphloop.loops.place import Place
 from ralphloop.loops.proving import why_not_apart
 from ralphloop.loops.run_terms import must_be_trusted
 from ralphloop.loops.service import faults
-from ralphloop.loops.setup import real_python, record_python, writable
+from ralphloop.loops.setup import git_trouble, real_python, record_programs, record_python, writable
 from ralphloop.store import approvals, disk, files, shelf, tasks
 from ralphloop.store.approvals import is_within_reach
 from ralphloop.store.shelf import Shelf
@@ -96,6 +96,20 @@ def python(place: Place) -> Finding:
     if lost:
         return _bad(place, WARNING, f"{lost}the hook starts {path}, Python {version}")
     return Finding("python", FINE, f"the hook starts {path}, Python {version}")
+
+
+def git(place: Place) -> Iterator[Finding]:
+    """Only where there is none that the hook could start."""
+    told, fix = git_trouble(place)
+    if not told:
+        return
+
+    def apply() -> str:
+        record_programs(place)
+        return "the git on your PATH is recorded, if it is none of the project's"
+
+    repair = Repair("Record the git on your PATH for the hook", apply) if "--fix" in fix else None
+    yield Finding("git", WARNING, told, fix, repair)
 
 
 def stage() -> Finding:
