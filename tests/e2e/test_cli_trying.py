@@ -63,3 +63,12 @@ def test_approve_names_what_is_new(project: Project) -> None:
 def test_nothing_of_it_is_said_where_there_is_no_terminal(project: Project) -> None:
     write_list(project, task("F1", CHECK))
     assert "trying" not in project.fine("start", "shop", "--session", SESSION, "--yes")
+
+
+def test_what_the_person_does_not_want_tried_apart_is_not_run_at_the_start(project: Project) -> None:
+    outside = project.folder / "ran"
+    check = f"date >> {outside}; exit 1"
+    write_list(project, task("F1", f"{check} # one", apart=False), task("F2", f"{check} # two", timeout_s=7))
+    told = project.fine("start", "shop", "--session", SESSION, "--yes")
+    assert len(outside.read_text().splitlines()) == 1
+    assert "F1 was not tried apart from the work: `apart` is false" in " ".join(told.split())

@@ -14,7 +14,7 @@ from ralphloop.domain.finding import WEAK, Finding
 from ralphloop.domain.model import TaskList
 from ralphloop.loops.result import Tell, quiet
 from ralphloop.proof import baseline, first_try, proof_record
-from ralphloop.proof.checker import stage_trouble
+from ralphloop.proof.checker import Due, due, stage_trouble
 from ralphloop.proof.probe import Probe
 from ralphloop.store import approvals, disk, tasks
 from ralphloop.store.loop import LoopFiles
@@ -60,14 +60,20 @@ def try_first(
     try_s, tried = float(base.terms["try_s"]) if base is not None else 0.0, {}
     if try_s:
         probe = Probe(loop, folder=loop.record.root, env=env, deadline=time.monotonic() + try_s)
-        fresh = [command for command in commands if first_try.is_open(probe.record, command)]
+        asked = _untried(listed, {text for text in commands if first_try.is_open(probe.record, text)})
         try:
-            tried = probe.first(fresh, lambda command: told(f"trying {command}"))
+            tried = probe.first(asked, lambda command: told(f"trying {command}"))
         finally:
             told("")
     with loop.lock():  # a stop may have come to something meanwhile
         notes = first_try.keep(loop, listed, tried)
     return tuple(note for note in notes if note.kind != WEAK)  # which is told as doubtful about the list
+
+
+def _untried(listed: TaskList, fresh: set[str]) -> list[Due]:
+    """Of each task, and of the list itself, the commands among these."""
+    every = [*map(due, listed.tasks), due(listed)]
+    return [one._replace(commands=tuple(text for text in one.commands if text in fresh)) for one in every]
 
 
 def why_not_apart() -> str:

@@ -90,7 +90,16 @@ def _wild(found: re.Match[str]) -> str:
     if char in "*?":
         return "[^/]*" if char == "*" else "[^/]"
     inside = char[1:-1].replace("\\", r"\\") if len(char) > 2 and char[0] == "[" else ""
-    return f"[{'^' + inside[1:] if inside[0] == '!' else inside}]" if inside else re.escape(char)
+    one_of = f"[{'^' + inside[1:] if inside[0] == '!' else inside}]" if inside else ""
+    return one_of if one_of and _is_pattern(one_of) else re.escape(char)
+
+
+def _is_pattern(text: str) -> bool:
+    """A range may run backwards."""
+    try:
+        return bool(re.compile(text))
+    except re.error:
+        return False
 
 
 class Criteria:

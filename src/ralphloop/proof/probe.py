@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ralphloop.domain import finding
-from ralphloop.domain.check_results import BUDGET_S
 from ralphloop.domain.finding import Finding
 from ralphloop.proof import (
     added_line,
@@ -220,10 +219,10 @@ class Probe:
         self._conclude()
         return True
 
-    def first(self, commands: Sequence[str], say: Callable[[str], None]) -> dict[str, Tried]:
+    def first(self, asked: Iterable[Due], say: Callable[[str], None]) -> dict[str, Tried]:
         """Run each command once on the tree of the start, while there is time: what each came to."""
-        self.begin([Due(command, (command,), BUDGET_S) for command in commands], round_no=self.record.round)
-        for command in commands:
+        self.begin(asked, round_no=self.record.round)
+        for command in self._commands:
             why = self._why_not(command)
             if why:
                 self._note(command, why=why)
@@ -234,7 +233,7 @@ class Probe:
                 self._note(command, why=NO_TIME)
             elif _stood(ran):
                 self._note(command, first=GREEN if ran.green else RED)
-        return {command: self._tried(command) for command in commands}
+        return {command: self._tried(command) for command in self._commands}
 
     def give_up(self, why: str) -> None:
         """Nothing more can be tried: conclude from what is known."""

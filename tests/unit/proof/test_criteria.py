@@ -306,3 +306,8 @@ def test_a_person_adds_daemons() -> None:
 )
 def test_what_a_check_only_looks_at_is_its_work(command: str, files: set[str]) -> None:
     assert only_looked_at(command) == files
+
+
+def test_a_range_that_runs_backwards_stands_for_itself() -> None:
+    more = criteria.table(["[z-a]x", "qa/[9-0]*.py"])
+    assert [path for path in ("zx", "x", "[z-a]x", "qa/5.py") if more.judges(path)] == ["[z-a]x"]
