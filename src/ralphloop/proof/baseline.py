@@ -272,10 +272,14 @@ def since(
     """What is not as it was; None and why if that cannot be told."""
     try:
         _sweep(_own(loop))
-        with tempfile.TemporaryDirectory(prefix=f"{SCRATCH}{os.getpid()}-", dir=_own(loop)) as scratch:
+        with _scratch(loop) as scratch:
             return _since(loop, baseline, folder, env, scratch, time.monotonic() + budget_s), ""
     except (OSError, ValueError, errors.GitError) as error:
         return None, _why(error)
+
+
+def _scratch(loop: LoopFiles) -> tempfile.TemporaryDirectory[str]:
+    return tempfile.TemporaryDirectory(prefix=f"{SCRATCH}{os.getpid()}-", dir=_own(loop))
 
 
 def _sweep(own: str) -> None:
@@ -378,8 +382,13 @@ def added_lines(
 ) -> Added:
     """The lines that these files have now and had not, of the first ones first, while there is room."""
     place, deadline = _place(baseline), time.monotonic() + TAKE_S
-    look = Look(baseline.kept[""], place, folder=_own(loop), env=env, deadline=deadline)
-    return difference.lines(look, _others(baseline), since, paths)
+    wanted = tuple(paths)
+    try:
+        with _scratch(loop) as scratch:  # for trees that nobody needs afterwards
+            look = Look(baseline.kept[""], place, folder=scratch, env=env, deadline=deadline)
+            return difference.lines(look, [_own(loop), *_others(baseline)], since, wanted)
+    except OSError:
+        return Added({}, wanted)
 
 
 def text_at_start(loop: LoopFiles, baseline: Baseline, change: Change, env: Mapping[str, str]) -> str | None:
