@@ -468,7 +468,9 @@ class Probe:
         return tuple(
             Suspect(path, number, does)
             for path, lines in added.items()
-            for number, _, does in added_line.suspicious(path, lines, is_criterion=path in judging)
+            for number, _, does in added_line.suspicious(
+                path, lines, is_criterion=path in judging, commands=self._commands
+            )
         )
 
     def _tried(self, command: str) -> Tried:

@@ -41,7 +41,14 @@ OTHER_CRITERIA = [
     "ci/run.sh", ".gitlab-ci.yml", ".circleci/config.yml", "Jenkinsfile", "azure-pipelines.yml", "pytest.py",
     "_pytest/__init__.py", "unittest/__init__.py", "sitecustomize.py", "src/sitecustomize.py",
     "src/pytest/__init__.py", "usercustomize.py", "lib/minitest.rb", "lib/minitest/x_plugin.rb",
-    "jest/index.js", "lib/Test/More.pm",
+    "jest/index.js", "lib/Test/More.pm", ".gitattributes", "src/.gitattributes", "eslint-suppressions.json",
+    ".betterer.results", ".secrets.baseline", "phpstan-baseline.neon", "qa/psalm-baseline.xml",
+    "config/detekt-baseline.xml", "app/lint-baseline.xml", "mypy-baseline.txt", ".basedpyright/baseline.json",
+    ".trivyignore", ".semgrepignore", ".gitleaksignore", "out/cart.golden.json", "cart.expected",
+    "cases/a.php.expect", "cart.want", "ui/a.stdout", "ui/a.stderr", "examples/cart.out", "samples/one/a.out",
+    "cases/1.out", "regress/join.out", "qa/snapshots/cart.txt", "web/snapshots/a.json", "snapshots/home.png",
+    "qa/cart.spec.ts-snapshots/home.png", "cassettes/login.yaml", "qa/cassettes/a.json",
+    "vcr_cassettes/login.yml", "baselines/speed.json", "qa/baselines/a.txt", "ui/baselines/home.png",
 ]  # fmt: skip
 
 WORK = [
@@ -65,6 +72,11 @@ WORK = [
     "tool", "src/check.py", "check.sh", "verify.py", "src/tsconfig.ts", "config/settings.toml", "config.json",
     "src/conf.py", "src/config.test", "data/tests.csv", "src/gradle.ts", "src/mocks.py", "src/e2e.ts",
     "src/cypress.ts", "src/feature.ts", "features/cart/index.ts", "src/benchmark.rs", "benches/cart.rs",
+    "gitattributes.py", "docs/gitattributes.md", "src/baseline.py", "suppressions.ts", "src/expected.py",
+    "src/golden.ts", "login.expect", "a.out", "cover.out", "dist/report.out", "result.out", "src/want.go",
+    "src/stdout.rs", "src/snapshots/create.ts", "app/views/snapshots/index.html.erb",
+    "templates/snapshots/list.html", "src/cassettes/player.py", "baselines/resnet.py", "src/baselines/run.ts",
+    "examples/cart.txt", "samples/cart.csv", "semgrepignore.py", "lint-baseline.md",
     "examples/cart.py", "migrations/0001_test.sql", "notebooks/test.ipynb", "models/resnet.pth",
 ]  # fmt: skip
 
