@@ -47,6 +47,7 @@ class Seen(NamedTuple):
     work: tuple[str, ...] = ()  # paths that changed
     criteria: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()  # test files that are gone
+    lost: tuple[tuple[str, str], ...] = ()  # a file of the work, and an assertion that it had
     suspects: tuple[Suspect, ...] = ()
     programs: tuple[tuple[str, str, str], ...] = ()  # command, its word, and the file behind it that changed
     flaky: tuple[str, ...] = ()  # commands that were red and green on the same files
@@ -137,6 +138,9 @@ def _nothing(seen: Seen) -> Iterator[Finding]:
 def _removed(seen: Seen) -> Iterator[Finding]:
     for path in seen.removed:
         yield Finding(finding.REMOVED, said=f"the test file {_name(path)} is gone", files=(path,))
+    for path, text in seen.lost:
+        said = f"an assertion is gone from {_name(path)}: {_quoted(text)}"
+        yield Finding(finding.REMOVED, said=said, files=(path,))
     for task, tried in _each(seen):
         if tried.fewer:
             yield Finding(finding.REMOVED, said=f"{_name(task)} {tried.fewer}", task=task)

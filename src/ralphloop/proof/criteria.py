@@ -36,6 +36,12 @@ _STRING = re.compile(r"\"(?:\\.|[^\"\\])*\"|'[^']*'")
 _HEAD = re.compile(r"\[\[?([^\[\]=]+)\]\]?")
 _MARK = re.compile(r"-|\]$|[!=]=?$")
 _IMPORT = re.compile(r"^[ \t]*(?:from|import)[ \t]+([\w.]+)", re.M)
+# where tests begin in a file of the work (Rust, Zig, D, vitest), and a line of them that judges
+INLINE = (".rs", ".zig", ".d", ".ts", ".js", ".mts", ".mjs")
+_INLINE_TESTS = re.compile(
+    r"^\s*#\[(?:cfg\s*\(\s*test\s*\)|test)\]|^test \"|^unittest\b|^if \(import\.meta\.vitest\)", re.M
+)
+_ASSERTION = re.compile(r"\b(?:debug_)?assert\w*!?\s*\(|\bexpect\w*\s*\(|#\[should_panic")
 # programs that only look, and of these the one that has another meaning of `-f` than "patterns from a file"
 _TEST = ("test", "[")
 _LOOKERS = frozenset(
@@ -173,6 +179,13 @@ def sections() -> Mapping[str, list[str]]:
             elif line and not line.startswith("#"):
                 heading.append(line)
     return found
+
+
+def inline_assertions(text: str) -> list[str]:
+    """The lines that judge in a file of the work which has its tests in it, as a Rust module has."""
+    begins = _INLINE_TESTS.search(text)
+    lines = text[begins.start() :].splitlines() if begins else []
+    return [line.strip() for line in lines if _ASSERTION.search(line)]
 
 
 def _fields(text: str, wanted: Sequence[str]) -> str:

@@ -434,6 +434,7 @@ class Probe:
             work=tuple(each.path for each in self._split.work),
             criteria=tuple(each.path for each in self._split.criteria),
             removed=self._removed(self._since),
+            lost=self._lost(self._base, self._since),
             suspects=self._suspects(self._base, self._since),
             programs=tuple(self._programs(self._commands)),
             git=_git(self._base, self._since),
@@ -459,6 +460,19 @@ class Probe:
             each.path for each in since.changes if each.kind == REMOVED and self._table.is_test(each.path)
         ]
         return tuple(path for path in gone if not self._table.is_test(since.renamed.get(path, "")))
+
+    def _lost(self, base: Baseline, since: Since) -> tuple[tuple[str, str], ...]:
+        """Assertions that stood in files of the work at the start, and stand nowhere in the work now."""
+        mixed = [each for each in self._split.work if each.path.endswith(criteria.INLINE)]
+        now = "\n".join(files.read_quietly(os.path.join(since.top, each.path)) or "" for each in mixed)
+        return tuple(
+            (each.path, text)
+            for each in mixed
+            for text in criteria.inline_assertions(
+                baseline.text_at_start(self._loop, base, each, self._env) or ""
+            )
+            if text not in now
+        )
 
     def _suspects(self, base: Baseline, since: Since) -> tuple[Suspect, ...]:
         judging = {each.path for each in self._split.criteria}

@@ -66,6 +66,10 @@ SITUATIONS = {
         Seen((F1,), {"make test": PLAIN}, work=WORK, removed=("tests/test_old.py",)),
         ["the test file tests/test_old.py is gone"],
     ),
+    "an assertion in the work is gone": (
+        Seen((F1,), {"make test": PLAIN}, work=("src/lib.rs",), lost=(("src/lib.rs", "assert!(ok(2));"),)),
+        ["an assertion is gone from src/lib.rs: `assert!(ok(2));`"],
+    ),
     "fewer tests": (
         Seen((F1,), {"make test": PLAIN._replace(fewer="ran 1 test, and 3 without the work")}, work=WORK),
         ["F1 ran 1 test, and 3 without the work"],

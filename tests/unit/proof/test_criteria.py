@@ -323,3 +323,33 @@ def test_what_a_check_only_looks_at_is_its_work(command: str, files: set[str]) -
 def test_a_range_that_runs_backwards_stands_for_itself() -> None:
     more = criteria.table(["[z-a]x", "qa/[9-0]*.py"])
     assert [path for path in ("zx", "x", "[z-a]x", "qa/5.py") if more.judges(path)] == ["[z-a]x"]
+
+
+RUST = """
+pub fn add(a: i32, b: i32) -> i32 { assert!(a < 1000); a + b }
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn adds() {
+        assert_eq!(super::add(2, 3), 5);
+        let name = "assertive";
+    }
+}
+"""
+
+
+@each(
+    ("text", "lines"),
+    [
+        (RUST, ["assert_eq!(super::add(2, 3), 5);"]),
+        ("pub fn add() { assert!(true); }", []),
+        ('test "adds" {\n    try std.testing.expectEqual(5, add(2, 3));\n}',
+         ["try std.testing.expectEqual(5, add(2, 3));"]),
+        ("if (import.meta.vitest) {\n  it('adds', () => expect(add(2, 3)).toBe(5));\n}",
+         ["it('adds', () => expect(add(2, 3)).toBe(5));"]),
+        ("const a = expect(1);", []),
+    ],
+)  # fmt: skip
+def test_assertions_in_files_of_the_work_are_known(text: str, lines: list[str]) -> None:
+    assert criteria.inline_assertions(text) == lines
