@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import baseline
+import final_proof
 import growth
 import race
 import sections
@@ -41,6 +42,7 @@ PARTS = {
     "race": Part(race.race, 100, 5),
     "checks": Part(sections.checks, 100, 20),
     "baseline": Part(baseline.baseline, 60, 15),
+    "final proof": Part(final_proof.final_proof, 5, 2),
     "growth": Part(growth.growth, 100, 20),
     "statusline": Part(statusline.statusline, 200, 40),
     "commands": Part(sections.commands, 50, 10),
