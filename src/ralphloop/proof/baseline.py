@@ -480,15 +480,20 @@ def _told(path: str, top: str, home: str) -> str:
     return "~" + path[len(home) :] if path.startswith(home + os.sep) else path
 
 
-def touched_since(loop: LoopFiles, baseline: Baseline, top: str, env: Mapping[str, str]) -> list[str]:
-    """Files of the start that somebody wrote to since, whatever is in them now."""
+def kept_files(loop: LoopFiles, baseline: Baseline, top: str, env: Mapping[str, str]) -> dict[str, str]:
+    """The files of the start, each with git's id of what was in it."""
     place, deadline = Repository(top, baseline.git_folder, baseline.common), time.monotonic() + LOOK_S
     look = Look(baseline.kept[""], place, folder=_own(loop), env=env, deadline=deadline)
     try:
-        names = look.git(*_others(baseline)).out("ls-files", "-z", index=look.index).split("\0")
+        rows = look.git(*_others(baseline)).out("ls-files", "-z", "--stage", index=look.index).split("\0")
     except (OSError, errors.GitError):
-        return []
-    return [name for name in names if name and changed_at(os.path.join(top, name)) > baseline.at]
+        return {}
+    return {path: about.split(" ")[1] for about, _, path in (row.partition("\t") for row in rows) if path}
+
+
+def touched_since(baseline: Baseline, top: str, paths: Iterable[str]) -> list[str]:
+    """Those of them that somebody wrote to since, whatever is in them now."""
+    return [path for path in paths if changed_at(os.path.join(top, path)) > baseline.at]
 
 
 def _ignored(folder: str, env: Mapping[str, str]) -> Iterator[str]:

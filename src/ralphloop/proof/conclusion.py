@@ -48,6 +48,8 @@ class Seen(NamedTuple):
     criteria: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()  # test files that are gone
     lost: tuple[tuple[str, str], ...] = ()  # a file of the work, and an assertion that it had
+    moved: tuple[tuple[str, str], ...] = ()  # from and to where no checker looks
+    copied: tuple[tuple[str, str], ...] = ()  # a file of the work, and the golden one that it is a copy of
     suspects: tuple[Suspect, ...] = ()
     programs: tuple[tuple[str, str, str], ...] = ()  # command, its word, and the file behind it that changed
     flaky: tuple[str, ...] = ()  # commands that were red and green on the same files
@@ -141,6 +143,9 @@ def _removed(seen: Seen) -> Iterator[Finding]:
     for path, text in seen.lost:
         said = f"an assertion is gone from {_name(path)}: {_quoted(text)}"
         yield Finding(finding.REMOVED, said=said, files=(path,))
+    for path, target in seen.moved:
+        said = f"{_name(path)} was moved to where no checker looks: {_name(target)}"
+        yield Finding(finding.REMOVED, said=said, files=(target,))
     for task, tried in _each(seen):
         if tried.fewer:
             yield Finding(finding.REMOVED, said=f"{_name(task)} {tried.fewer}", task=task)
@@ -150,6 +155,8 @@ def _line(seen: Seen) -> Iterator[Finding]:
     for one in seen.suspects:
         said = f"an added line {one.does}: {_name(one.path)}:{one.number}"
         yield Finding(finding.LINE, said=said, files=(one.path,))
+    for path, golden in seen.copied:
+        yield Finding(finding.LINE, said=f"{_name(path)} is a copy of {_name(golden)}", files=(path,))
 
 
 def _program(seen: Seen) -> Iterator[Finding]:

@@ -14,9 +14,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from ralphloop.proof import command_words
 
 TABLE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "criteria.txt")
-TESTS = "tests"
+TESTS, GOLDEN = "tests", "golden files"
 KINDS = (
-    TESTS, "runner configuration", "linter and type checker configuration", "task runners", "golden files",
+    TESTS, "runner configuration", "linter and type checker configuration", "task runners", GOLDEN,
     "continuous integration", "shadows",
 )  # fmt: skip
 SCRIPTS_MOST = 50  # scripts that are read for the files that they name
@@ -115,6 +115,7 @@ class Criteria:
     def __init__(self, sections: Mapping[str, Sequence[str]], extra: Sequence[str] = ()) -> None:
         self._judges = Matcher([*(glob for kind in KINDS for glob in sections[kind]), *extra])
         self._is_test = Matcher(sections[TESTS])
+        self._is_golden = Matcher(sections[GOLDEN])
         self._first = frozenset(sections["first words of a judging script"])
         self._last = frozenset(sections["last words of a judging script"])
         self._places = frozenset(sections["folders of judging scripts"])
@@ -126,6 +127,10 @@ class Criteria:
     def judges(self, path: str) -> bool:
         """Whether it is a criterion, by its name or place."""
         return self._judges(path)
+
+    def is_golden(self, path: str) -> bool:
+        """Whether it says what a check expects."""
+        return self._is_golden(path)
 
     def is_test(self, path: str) -> bool:
         return self._is_test(path)

@@ -40,6 +40,7 @@ from ralphloop.store.loop import LoopFiles, iso
 
 STOPS_MAX = 2  # after which what was not asked is not asked any more
 WATCH_MAX = 500  # changed files of which we look whether a check reads them
+COPY_MIN = 32  # bytes: shorter ones may be the same by chance
 OURS = "RALPHLOOP_"  # how variables begin that tell a command who runs it
 NO_TIME = "there was no time for it"
 UNEXPLAINED = "it was red with the work alone, and there was no time to find out why"
@@ -84,6 +85,7 @@ class Probe:
         self._base: Baseline | None = None
         self._since: Since | None = None
         self._split = Split()
+        self._kept: dict[str, str] = {}  # the files of the start, each with git's id of its content
         self._unread: tuple[str, ...] = ()  # changed files of which not every added line was read
         self._trouble = ""  # why nothing can be tried apart
         self._is_only = False
@@ -131,7 +133,8 @@ class Probe:
         named = {os.path.normpath(os.path.join(below, path)) for path in scripts}
         hidden = [Change(path, ADDED, "", "") for path in since.hidden if self._table.judges(path)]
         changed = {each.path for each in since.changes}
-        touched = baseline.touched_since(self._loop, base, since.top, self._env)
+        self._kept = baseline.kept_files(self._loop, base, since.top, self._env)
+        touched = baseline.touched_since(base, since.top, self._kept)
         swapped = [
             Change(path, SWAPPED, "", "")
             for path in touched
@@ -257,34 +260,31 @@ class Probe:
         return self._ask_without(command)
 
     def _find_cause(self, command: str) -> None:
-        """Red with the work alone: the place is not faithful, or criteria turned it, or what was made of the
-        work before it was last written, or variables and who runs it."""
-        judging = self._split_for(command).judging
-        plain = self._run(command, (), watch=judging)
+        """Red with the work alone: the place is not faithful, or it was what had been made of the work before
+        that was last written, or criteria, or variables and who runs it."""
+        split = self._split_for(command)
+        plain = self._run(command, (), watch=split.judging)
         if plain is None:
             return
         if not _stood(plain) or not plain.green:
-            self._note(command, cause=finding.PLACE, named=tuple(each.path for each in judging))
+            self._note(command, cause=finding.PLACE, named=tuple(each.path for each in split.judging))
             return
-        judged = self._run(command, judging) if judging else plain
+        fresh = self._run(command, (), watch=split.work, renew=True) if split.work else plain
+        if fresh is None:
+            return
+        if not fresh.green:
+            self._note(command, cause=finding.IDLE)
+            return
+        judged = self._run(command, split.judging, watch=split.work, renew=True) if split.judging else fresh
         if judged is None:
             return
         if judged.green:
-            self._find_surroundings(command)
+            self._note(command, cause=finding.VARIABLE, named=self._other_variables())
             return
         assert plain.apart is not None
         read = plain.apart.read
-        named = sorted((each.path for each in judging), key=lambda path: path not in read)
+        named = sorted((each.path for each in split.judging), key=lambda path: path not in read)
         self._note(command, cause=finding.CRITERIA, named=tuple(named))
-
-    def _find_surroundings(self, command: str) -> None:
-        """Green with the work alone but for the surroundings: which of them?"""
-        split = self._split_for(command)
-        renewed = self._run(command, split.judging, watch=split.work, renew=True)
-        if renewed is not None and renewed.green:
-            self._note(command, cause=finding.VARIABLE, named=self._other_variables())
-        elif renewed is not None:
-            self._note(command, cause=finding.IDLE)
 
     def _ask_without(self, command: str) -> bool:
         """Without the work; where only criteria changed, these go back too. A list's own check is a guard,
@@ -306,8 +306,9 @@ class Probe:
             self._note(command, why=server)
         elif ran.apart is not None and ran.apart.stood:
             made = tuple(dict.fromkeys([*known.made, *ran.apart.made]))
-            fewer = suite_count.fewer(known.counted, suite_count.counted(ran.tail))
-            self._note(command, without=GREEN if ran.green else RED, made=made, fewer=fewer)
+            self._note(command, without=GREEN if ran.green else RED, made=made)
+            if not split.judging:  # else the tests are others
+                self._note(command, fewer=suite_count.fewer(known.counted, suite_count.counted(ran.tail)))
         return True
 
     def _makers(self, command: str) -> list[str]:
@@ -435,6 +436,8 @@ class Probe:
             criteria=tuple(each.path for each in self._split.criteria),
             removed=self._removed(self._since),
             lost=self._lost(self._base, self._since),
+            copied=self._copied(self._since),
+            moved=self._moved(self._since),
             suspects=self._suspects(self._base, self._since),
             programs=tuple(self._programs(self._commands)),
             git=_git(self._base, self._since),
@@ -472,6 +475,24 @@ class Probe:
                 baseline.text_at_start(self._loop, base, each, self._env) or ""
             )
             if text not in now
+        )
+
+    def _copied(self, since: Since) -> tuple[tuple[str, str], ...]:
+        """Files of the work that are what a golden file was at the start, and were not so then."""
+        golden = {blob: path for path, blob in self._kept.items() if self._table.is_golden(path)}
+        return tuple(
+            (each.path, golden[each.new])
+            for each in self._split.work
+            if each.new in golden and _size(os.path.join(since.top, each.path)) >= COPY_MIN
+        )
+
+    def _moved(self, since: Since) -> tuple[tuple[str, str], ...]:
+        """Files that are now in a folder in which checkers do not look."""
+        return tuple(
+            (old, new)
+            for old, new in since.renamed.items()
+            if not self._table.others.isdisjoint(new.split("/")[:-1])
+            and self._table.others.isdisjoint(old.split("/")[:-1])
         )
 
     def _suspects(self, base: Baseline, since: Since) -> tuple[Suspect, ...]:
@@ -513,6 +534,13 @@ def _shadows(change: Change) -> bool:
 
 def _stood(ran: Ran) -> bool:
     return ran.apart is not None and ran.apart.stood
+
+
+def _size(path: str) -> int:
+    try:
+        return os.lstat(path).st_size
+    except OSError:
+        return 0
 
 
 def _wrote(ran: Ran) -> bool:

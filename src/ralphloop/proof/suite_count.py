@@ -41,6 +41,7 @@ _RUNNERS = (
             r"(\d+) test|Tests: (\d+)", r"(?:Skipped|Incomplete): (\d+)"),
     _runner("junit", r"^.*Tests run: \d+,.*$", r"Tests run: (\d+)", r"Skipped: (\d+)"),
     _runner("tap", r"^(?:not )?ok \d+\b.*$", r"ok \d", r"(?i)# (?:skip|todo)\b"),
+    _runner("automake", r"^# (?:PASS|FAIL|XFAIL|XPASS): +\d+$", r": +(\d+)"),
     _runner("ctest", r"^\d+% tests passed.* out of \d+$", r"out of (\d+)"),
     _runner("gtest", r"^\[=+\] \d+ tests? from .* ran.*$|^\[  SKIPPED \] \d+ tests?.*$",
             r"\] (\d+) tests? from", r"SKIPPED \] (\d+)"),

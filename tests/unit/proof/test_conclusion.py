@@ -70,6 +70,14 @@ SITUATIONS = {
         Seen((F1,), {"make test": PLAIN}, work=("src/lib.rs",), lost=(("src/lib.rs", "assert!(ok(2));"),)),
         ["an assertion is gone from src/lib.rs: `assert!(ok(2));`"],
     ),
+    "a file is out of sight": (
+        Seen((F1,), {"make test": PLAIN}, work=WORK, moved=(("till.js", "vendor/till.js"),)),
+        ["till.js was moved to where no checker looks: vendor/till.js"],
+    ),
+    "a copy of what is expected": (
+        Seen((F1,), {"make test": PLAIN}, work=("data/a.csv",), copied=(("data/a.csv", "golden/a.csv"),)),
+        ["data/a.csv is a copy of golden/a.csv"],
+    ),
     "fewer tests": (
         Seen((F1,), {"make test": PLAIN._replace(fewer="ran 1 test, and 3 without the work")}, work=WORK),
         ["F1 ran 1 test, and 3 without the work"],

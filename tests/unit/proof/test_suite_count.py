@@ -45,6 +45,7 @@ CARGO = (
         ("phpunit", "Tests: 4, Assertions: 3, Failures: 1, Skipped: 1.\n", 3),
         ("junit", "[INFO] Tests run: 3, Failures: 0, Errors: 0, Skipped: 1\n", 2),
         ("tap", "1..3\nok 1 adds\nnot ok 2 takes\nok 3 waits # skip later\n", 2),
+        ("automake", "# TOTAL: 5\n# PASS:  2\n# SKIP:  2\n# XFAIL: 0\n# FAIL:  1\n", 3),
         ("ctest", "100% tests passed, 0 tests failed out of 5\n", 5),
         ("gtest", "[==========] 3 tests from 1 suite ran. (0 ms)\n[  SKIPPED ] 1 test, listed below:\n", 2),
         ("exunit", "1 doctest, 3 tests, 0 failures, 1 skipped\n", 3),
