@@ -64,8 +64,8 @@ def test_who_goes_on_in_a_terminal_has_their_git_recorded(project: Project) -> N
     assert place.read_text().endswith("/git\n")
     place.unlink()
     project.program("claude", CLIENT)
-    project.run("run", "shop", "--plain", "--unapproved", "--max-iterations", "1")
-    assert place.exists()
+    said = project.run("run", "shop", "--plain", "--adopt", "--max-iterations", "3")
+    assert place.exists(), said
 
 
 # pause and cancel

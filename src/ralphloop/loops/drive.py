@@ -129,8 +129,8 @@ def begin(
         terms = replace(terms, session=loop.record.session or "")
     else:
         setup.require(place, run.source, launching=True)  # it may have come about since the loop began
-        setup.record_again(place)
         pausing.drive_on(place, loop, run.wish, told=told)
+        setup.record_again(place)
     run_terms.keep(loop, run.wish)
     if run.wish.anew:
         Care.forget(loop)

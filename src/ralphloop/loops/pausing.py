@@ -132,8 +132,8 @@ def resume(
         raise driven_already(loop)
     given = bounds.checked(limits or {}, endless=endless)
     owner = _owner(place, loop, adopt=adopt, wanted=session)
-    setup.record_again(place)
     told = go_on(place, loop, limits=given, owner=owner)
+    setup.record_again(place)
     if given:
         told += bounds.used_lines(bounds.used_of(place, loop), given)
     state = loop.state()
