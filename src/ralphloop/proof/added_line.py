@@ -70,6 +70,13 @@ _ABOUT = {
         r"(?i)coverage|\bcov\b|[-_]cov\b|\b(?:nyc|c8|tarpaulin|jacoco|simplecov|istanbul|gcovr?|lcov)\b"
     ),
 }  # fmt: skip
+# what a pattern begins with, where that is plain
+_WORDS = r"(?:\w|\\\.)+"
+_BEGIN = re.compile(
+    rf"\^?(?:\\s\*)?(?:\\b)?(?:\(\?:({_WORDS}(?:\|{_WORDS})*)\)(?![?*{{])|({_WORDS})(?![?*{{+]))"
+)
+_WITHIN = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]")
+_GROUP = re.compile(r"\([^()]*\)")
 _TEXT = r"\"(?:\\.|[^\"\\])*\"?|`(?:\\.|[^`\\])*`?"
 _WITH_HASH = re.compile(rf"(?P<text>{_TEXT}|'(?:\\.|[^'\\])*'?)|(?P<comment>(?<![\w$'\"{{])#.*)")
 # a single quote is a character there, or a lifetime
@@ -87,6 +94,7 @@ class _Rule(NamedTuple):
     beside: re.Pattern[str] | None
     unless: re.Pattern[str] | None
     pattern: re.Pattern[str]
+    words: tuple[str, ...]  # of which one is in what the pattern finds; none if that cannot be said
 
 
 class _Language(NamedTuple):
@@ -139,19 +147,19 @@ class _Look:
         if language == "python":
             _join_decorators(lines, self._kept)
             _join_decorators(lines, self._bare)
+        self._whole = "\n".join(one.text for one in lines)
         self._code = [place for place, text in enumerate(self._kept) if text.strip()]
         numbers = [one.number for one in lines]
         self._is_whole = numbers == list(range(1, len(numbers) + 1))
 
     def told(self, rules: Sequence[_Rule]) -> Iterator[tuple[int, str, str]]:
-        rules = [rule for rule in rules if self._is_asked(rule)]
-        for place, line in enumerate(self._lines):
-            if not line.text.strip():
-                continue
-            for rule in rules:
-                if self._matches(rule, place) and not self._is_honest(rule, place):
-                    yield line.number, line.text.strip()[:SHOWN_MOST], rule.does
-                    break
+        does: dict[int, str] = {}
+        for rule in filter(self._is_asked, rules):
+            for place in self._places(rule):
+                if place not in does and not self._is_honest(rule, place):
+                    does[place] = rule.does
+        for place in sorted(does):
+            yield self._lines[place].number, self._lines[place].text.strip()[:SHOWN_MOST], does[place]
 
     def _is_asked(self, rule: _Rule) -> bool:
         """Whether the file, and what was added to it, is such that the rule says anything."""
@@ -172,17 +180,22 @@ class _Look:
             return self._said
         return self._kept if "strings" in rule.where else self._bare
 
-    def _matches(self, rule: _Rule, place: int) -> bool:
-        texts = self._texts(rule)
-        found = rule.pattern.search(texts[place])
-        if found is None and _END in rule.pattern.pattern:
-            before = self._before(texts, place)
-            found = rule.pattern.search(before + _END + texts[place]) if before else None
-            found = found if found is not None and _END in found[0] else None
-        if found is None:
-            return False
-        handler = found.groupdict().get("handler")
-        return handler is None or self._ends_well(handler)
+    def _places(self, rule: _Rule) -> Iterator[int]:
+        """Where the pattern is found, in a line or in it and the one before."""
+        texts, search = self._texts(rule), rule.pattern.search
+        if rule.words and not any(word in self._whole for word in rule.words):
+            return
+        joins = _END in rule.pattern.pattern
+        for place, text in enumerate(texts):
+            found = search(text) if text else None
+            if found is None and joins and text and (before := self._before(texts, place)):
+                found = search(before + _END + text)
+                found = found if found is not None and _END in found[0] else None
+            if found is None:
+                continue
+            handler = found.groupdict().get("handler")
+            if handler is None or self._ends_well(handler):
+                yield place
 
     def _ends_well(self, name: str) -> bool:
         """Whether the function of this name was added as well, and ends the program with 0 whatever was."""
@@ -320,6 +333,16 @@ def _join_decorators(lines: Sequence[Line], texts: list[str]) -> None:
         texts[place] = text
 
 
+def _words(pattern: str) -> tuple[str, ...]:
+    """Most rules need not look at any line of a file, because none has the word that they begin with."""
+    begin, rest, count = _BEGIN.match(pattern), _WITHIN.sub("", pattern), 1
+    while count:
+        rest, count = _GROUP.subn("", rest)
+    if begin is None or "|" in rest:
+        return ()
+    return tuple((begin[1] or begin[2]).replace("\\.", ".").split("|"))
+
+
 @functools.lru_cache(maxsize=1)
 def _table() -> tuple[_Language, ...]:
     """The file of the table."""
@@ -339,7 +362,8 @@ def _table() -> tuple[_Language, ...]:
             elif line.startswith("    not beside "):
                 unless = re.compile(line.strip().removeprefix("not beside "))
             elif line.startswith("    "):
-                rules.append(_Rule(does, where, beside, unless, re.compile(line.strip())))
+                pattern = re.compile(line.strip())
+                rules.append(_Rule(does, where, beside, unless, pattern, _words(pattern.pattern)))
                 found[-1] = found[-1]._replace(rules=tuple(rules))
             elif not line.startswith("#"):
                 does, _, said = line.strip().rstrip(")").partition(" (")
