@@ -34,7 +34,9 @@ def keep_start(
         commands = tasks.parse_source(source).commands
     except (ValueError, OSError):
         commands = []  # its tasks are still to be written
-    _, why = baseline.take(loop, source.root, env, commands=commands, terms=terms)
+    base, why = baseline.take(loop, source.root, env, commands=commands, terms=terms)
+    if base is not None:
+        baseline.hold_judges(loop, base, env, commands=commands)
     record = proof_record.load(loop)
     if why != record.untaken:
         proof_record.save(loop, record._replace(untaken=why))

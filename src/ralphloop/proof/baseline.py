@@ -3,6 +3,7 @@ repository's own settings, the programs that checks name, and variables that mak
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import tempfile
@@ -13,7 +14,7 @@ from typing import Any, NamedTuple
 from ralphloop import errors
 from ralphloop.agents.registry import client
 from ralphloop.domain import jsontext
-from ralphloop.proof import difference, executable, repository, tree
+from ralphloop.proof import criteria, difference, executable, protect, repository, tree
 from ralphloop.proof.difference import Added, Comparison, Since, changed_at
 from ralphloop.proof.difference import Change as Change
 from ralphloop.proof.look import Kept, Look, first
@@ -55,6 +56,7 @@ LOADER_VARIABLES = (
 _HARMLESS = ("GIT_ASKPASS", "GIT_AUTHOR_", "GIT_COMMITTER_", "GIT_EDITOR", "GIT_PAGER", "GIT_SEQUENCE_EDITOR",
              "GIT_TERMINAL_PROMPT")  # fmt: skip
 _RUN = os.path.join(".ralph", "run")
+LISTS = ("feature_list.json", "progress.txt", "RALPH_PROMPT.md")
 _CACHES = frozenset(BY_TOOLS) - {"node_modules"}
 _HISTORY = ("_history", ".lesshst", ".viminfo", ".Xauthority", ".ICEauthority", ".wget-hsts", ".swp", ".lock")
 
@@ -149,6 +151,31 @@ def _keep(look: Look, kept: dict[str, Kept], large: list[str], *, prefix: str, h
             more = _keep(look.over(kept[name], below), kept, large, prefix=name, home=home)
             overlooked += [f"{path}/{one}" for one in more]
     return overlooked
+
+
+def hold_judges(
+    loop: LoopFiles, baseline: Baseline, env: Mapping[str, str], *, commands: Sequence[str]
+) -> None:
+    """Have a copy of what is in the files that judge: the objects of the repository are anybody's to take
+    away, or to write anew."""
+    place, deadline = _place(baseline), time.monotonic() + TAKE_S
+    look = Look(baseline.kept[""], place, folder=_own(loop), env=env, deadline=deadline)
+    table = criteria.table(baseline.terms.get("criteria") or ())
+    below = os.path.relpath(baseline.folder, place.top)
+    named = criteria.named_by(commands, protect.reader(baseline.folder), table)
+    inside = {os.path.normpath(os.path.join(below, path)) for path in named}
+    with contextlib.suppress(OSError, errors.GitError):  # without it nothing is lost but this
+        rows = _staged(look, place.objects)
+        wanted = [blob for path, blob in rows.items() if path in inside or table.judges(path)]
+        files.make_folder(os.path.join(look.folder, "pack"))
+        words = ("pack-objects", "--quiet", "--window=0", os.path.join(look.folder, "pack", "pack"))
+        look.git(place.objects).out(*words, stdin="\n".join(wanted) + "\n")
+
+
+def _staged(look: Look, *others: str) -> dict[str, str]:
+    """The files of an index, each with git's id of what is in it."""
+    rows = look.git(*others).out("ls-files", "-z", "--stage", index=look.index).split("\0")
+    return {path: about.split(" ")[1] for about, _, path in (row.partition("\t") for row in rows) if path}
 
 
 def _programs(
@@ -364,8 +391,11 @@ def own_files(loop: LoopFiles, top: str) -> set[str]:
 
 
 def is_own(path: str, own: set[str]) -> bool:
-    """Whether it is one of those, or our own."""
-    return path in own or ".ralph" in path.split(os.sep)[:-1]
+    """Whether it is one of those, or our own: what runs, and the lists of loops, which each loop writes."""
+    folder, name = os.path.split(path)
+    parts = folder.split(os.sep)
+    is_list = parts[-3:-1] == [".ralph", "loops"] and name in LISTS
+    return path in own or is_list or f"/{_RUN}/" in f"/{folder}/"
 
 
 def _place(baseline: Baseline) -> Repository:
@@ -485,10 +515,9 @@ def kept_files(loop: LoopFiles, baseline: Baseline, top: str, env: Mapping[str, 
     place, deadline = Repository(top, baseline.git_folder, baseline.common), time.monotonic() + LOOK_S
     look = Look(baseline.kept[""], place, folder=_own(loop), env=env, deadline=deadline)
     try:
-        rows = look.git(*_others(baseline)).out("ls-files", "-z", "--stage", index=look.index).split("\0")
+        return _staged(look, *_others(baseline))
     except (OSError, errors.GitError):
         return {}
-    return {path: about.split(" ")[1] for about, _, path in (row.partition("\t") for row in rows) if path}
 
 
 def touched_since(baseline: Baseline, top: str, paths: Iterable[str]) -> list[str]:

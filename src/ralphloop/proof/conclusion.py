@@ -15,6 +15,7 @@ from ralphloop.proof.proof_record import GREEN, RED, UNTRIED, Tried
 NAMED_MAX = 5  # files that one doubt names, and that stand beside a task
 KEPT_MAX = 200  # findings of one kind
 WORD_MAX, QUOTED_MAX = 60, 120
+UNTRUE = "a file could not be put back"  # why a stage does not stand, though there was one at the start
 RAN_APART = "who runs it"  # what a check is green by that asks for our variables or for its parents
 
 
@@ -105,6 +106,9 @@ def _criteria(seen: Seen) -> Iterator[Finding]:
         elif tried.cause == finding.PLACE and tried.named:
             said = f"{_name(task)} cannot be tried apart, and {_few(tried.named)} changed since the start"
             yield Finding(finding.CRITERIA, said=said, task=task, files=tried.named[:NAMED_MAX])
+        elif tried.why == UNTRUE and seen.criteria:
+            said = f"{_name(task)} cannot be tried apart, and {_few(seen.criteria)} changed since the start"
+            yield Finding(finding.CRITERIA, said=said, task=task, files=seen.criteria[:NAMED_MAX])
         elif tried.alone == RED and not tried.cause and seen.criteria:  # no time was left to find out why
             said = f"{_name(task)} is red without the changes to {_few(seen.criteria)}, and perhaps by them"
             yield Finding(finding.CRITERIA, said=said, task=task, files=seen.criteria[:NAMED_MAX])
@@ -180,6 +184,10 @@ def _variable(seen: Seen) -> Iterator[Finding]:
 
 def _git(seen: Seen) -> Iterator[Finding]:
     git = seen.git
+    for task, tried in _each(seen):
+        if tried.why == UNTRUE and not seen.criteria:
+            said = f"{_name(task)} cannot be tried apart: git has lost what was there at the start"
+            yield Finding(finding.GIT, said=said, task=task, files=(".git",))
     if git.unread:
         path = ".git"
         said = f"{path} does not tell any more what has changed: {line(git.unread, QUOTED_MAX)}"

@@ -299,6 +299,7 @@ def _put_back(plan: dict[str, Any]) -> None:
             _prune(top, folder)
         for path in plan["put_back"]:
             _folders_above(top, path, clear=True)
+            _open_folder(os.path.dirname(os.path.join(top, path)))
             _make_room(os.path.join(top, path))
         if plan["put_back"]:
             _check_out(plan)
@@ -308,6 +309,8 @@ def _put_back(plan: dict[str, Any]) -> None:
     except OSError as error:
         known = {errno.EOVERFLOW: FOREIGN, errno.ENOSPC: OVERFULL}
         raise NoStageError(known.get(error.errno or 0, NOT_PUT_BACK)) from None
+    except RecursionError:  # folders in one another without end
+        raise NoStageError(NOT_PUT_BACK) from None
 
 
 def _second(path: str) -> int:
@@ -348,6 +351,13 @@ def _remove(path: str) -> None:
         os.rmdir(path)
     elif mode:
         os.unlink(path)
+
+
+def _open_folder(path: str) -> None:
+    """Git has fewer rights in here than we: it must find a folder that takes files."""
+    mode = _mode(path)
+    if mode and not mode & stat.S_IWUSR:
+        os.chmod(path, stat.S_IMODE(mode) | stat.S_IRWXU)
 
 
 def _make_room(path: str) -> None:

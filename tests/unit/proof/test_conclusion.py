@@ -66,6 +66,20 @@ SITUATIONS = {
         Seen((F1,), {"make test": PLAIN}, work=WORK, removed=("tests/test_old.py",)),
         ["the test file tests/test_old.py is gone"],
     ),
+    "a criterion cannot be put back": (
+        Seen((F1,), {"make test": Tried(why=conclusion.UNTRUE)}, work=WORK, criteria=("test_app.py",)),
+        [
+            "F1 cannot be tried apart, and test_app.py changed since the start",
+            f"note F1 was not tried apart from the work: {conclusion.UNTRUE}",
+        ],
+    ),
+    "the work cannot be taken away": (
+        Seen((F1,), {"make test": Tried(RED, GREEN, why=conclusion.UNTRUE)}, work=WORK),
+        [
+            "F1 cannot be tried apart: git has lost what was there at the start",
+            f"note F1 was not tried apart from the work: {conclusion.UNTRUE}",
+        ],
+    ),
     "an assertion in the work is gone": (
         Seen((F1,), {"make test": PLAIN}, work=("src/lib.rs",), lost=(("src/lib.rs", "assert!(ok(2));"),)),
         ["an assertion is gone from src/lib.rs: `assert!(ok(2));`"],
