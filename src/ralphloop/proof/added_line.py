@@ -60,7 +60,7 @@ _ABOUT = {
     "lint": re.compile(
         r"(?i)lint(?:s|er|ers|ing)?(?![a-z])|\b(?:ruff|flake8|pyflakes|clippy|vet|golangci|staticcheck|rubocop|"
         r"standardrb|shellcheck|phpstan|psalm|phpcs|detekt|checkstyle|spotbugs|pmd|bandit|gosec|semgrep|biome|"
-        r"clang-tidy|cppcheck|perlcritic|credo|pre-commit)\b"
+        r"clang-tidy|cppcheck|perlcritic|credo|pre-commit)\b|-D\s?warnings\b|-Werror\b"
     ),
     "types": re.compile(
         r"(?i)\b(?:mypy|dmypy|pyright|basedpyright|pytype|pyre|tsc|vue-tsc|tsgo|phpstan|psalm|dialyzer)\b|"
