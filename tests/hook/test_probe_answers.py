@@ -140,8 +140,14 @@ def test_of_two_tasks_both_are_named_and_what_is_vouched_for_is_still_told_with_
     told = found.stop()["systemMessage"]
     assert sorted(re.findall("`ralphloop accept ([^`]*)`", told)) == ["F1", "F2"]
     assert told.endswith(" vouch for them, then send any message.")
+    said = " ".join(found.ralphloop("status", "demo").stdout.split())
+    assert re.search("the doubt about F[12], F[12] is yours to decide: `", said)
+    named = re.findall("`ralphloop accept ([^`]*)`", said)
+    assert sorted(named) == ["F1 --loop demo", "F2 --loop demo"]
+    assert said.partition("yours to decide")[2].count("vouch for them, then send the session any message.")
     assert "F3 is proven already" in found.ralphloop("accept", "F3").stdout
     found.ralphloop("accept", "F1", "--loop", "demo")
+    assert "the doubt about F2 is yours" in " ".join(found.ralphloop("status", "demo").stdout.split())
     found.ralphloop("accept", "F2", "--loop", "demo")
     found.hears("UserPromptSubmit", prompt="go on")
     ends = found.stop()["systemMessage"]

@@ -26,11 +26,12 @@ from ralphloop.domain.model import (
     NEEDS_INPUT,
     OPEN,
     PAUSED,
+    PROVEN,
     RATE_LIMITED,
     SET_ASIDE,
     SKIPPED,
 )
-from ralphloop.domain.prompt import answering, count, done, plain, turns
+from ralphloop.domain.prompt import answering, count, done, plain, turns, vouching
 from ralphloop.domain.table import BUDGETS, LIMITS, LOOP, outcome
 from ralphloop.tasklists.registry import traits
 from ralphloop.views import figure
@@ -234,10 +235,18 @@ def _hint(view: LoopView, now: float) -> str:
 def _needs_input(view: LoopView, again: str, _now: float) -> str:
     then = again if view.supervised else "send the session any message"
     asked = next((task.id for task in view.tasks if task.state == ASKED), "" if view.tasks else "ID")
-    first = f"`{answering(asked, view.name)}`" if asked else "all is answered"
+    first = f"`{answering(asked, view.name)}`" if asked else _vouching(view) or "all is answered"
     if view.detail.startswith(DENIED):
         first = f"allow that in {client().registration.USER_SETTINGS}"
     return f"{first}, then {then}."
+
+
+def _vouching(view: LoopView) -> str:
+    """Of proven tasks that the same doubt holds back a second time."""
+    closed = {task.id for task in view.tasks if task.state == PROVEN}
+    ids = list(dict.fromkeys(one.task for one in view.proof.insisted if one.task in closed))
+    whose = f"{', '.join(ids[:SHOWN])}{' and others' if len(ids) > SHOWN else ''}"
+    return f"the doubt about {whose} is yours to decide: {vouching(ids, loop=view.name)}" if ids else ""
 
 
 def _rate_limited(view: LoopView, again: str, now: float) -> str:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from ralphloop.domain.finding import Finding
 from ralphloop.domain.model import LOGIN
+from ralphloop.proof.proof_record import ProofRecord
 from ralphloop.views import terminal
 from ralphloop.views.figure import Share, Spending, Used
 from ralphloop.views.fold import width_of
@@ -81,6 +83,19 @@ def test_a_list_of_which_all_is_proven_says_no_more() -> None:
             {"state": "paused", "outcome": "needs_input"},
             "shop · paused (needs_input)",
             "all is answered, then send the session any message.",
+        ),
+        (
+            {
+                "state": "paused",
+                "outcome": "needs_input",
+                "tasks": (task(1, "vouched"), task(2, "proven")),
+                "proof": ProofRecord(
+                    tuple(Finding("idle", said=f"F{n} is idle", task=f"F{n}") for n in (1, 2)),
+                    refused=("idle F1", "idle F2"),
+                ),
+            },
+            "shop · paused (needs_input)",
+            "`ralphloop accept F2 --loop shop` vouches for it, then send the session any message.",
         ),
         ({"state": "paused", "outcome": "awaiting_approval"}, "shop · paused", "goes on by itself"),
         (
