@@ -84,7 +84,8 @@ def contents(*folders: Path) -> dict[Path, tuple[int, int, bytes]]:
 def test_shows_the_whole_story_and_exits_0(caller: Caller) -> None:
     done = caller.run()
     assert (done.returncode, done.stderr) == (0, "")
-    assert "The claim of task F2 is refused: `sh test_greet.sh` exited with" in done.stdout
+    refused = "The claim of task F2 is refused: `sh party.sh Ada Bob | grep -qx 'Hello, Bob!'` exited with 1."
+    assert refused in " ".join(done.stdout.split())
     assert done.stdout.index("REFUSED") < done.stdout.index("ALLOW") < done.stdout.index("Summary")
     summary = done.stdout.partition("Summary")[2]
     assert re.search(r"outcome +complete\n", summary)
@@ -93,6 +94,17 @@ def test_shows_the_whole_story_and_exits_0(caller: Caller) -> None:
     assert re.search(r"decisions +4 stops: 3 continued, 1 allowed; median \d+ ms", summary)
     assert re.findall(r"[0-9a-f]{7,} (F\d): ", summary) == ["F1", "F2", "F3"]
     assert "\x1b" not in done.stdout
+
+
+def test_honest_work_ends_plainly(caller: Caller) -> None:
+    done = caller.run("--keep")
+    assert "ralphloop greeter: complete: 3/3 proven\n" in done.stdout
+    [folder] = caller.tmp.iterdir()
+    project, command = folder / "greeter", folder / "bin/ralphloop"
+    env = {**caller.env(), "HOME": str(folder / "home")}
+    told = subprocess.check_output([command, "status", "greeter"], cwd=project, env=env, text=True)
+    assert told.startswith("greeter · complete · ")
+    assert "doubt" not in told
 
 
 def test_says_how_to_install_it_where_it_is_not_and_leads_on_with_run(caller: Caller, tmp_path: Path) -> None:

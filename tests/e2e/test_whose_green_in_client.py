@@ -4,6 +4,7 @@ how, and one that does the work ends without. In both ways: driven by `run`, and
 from __future__ import annotations
 
 import json
+import re
 import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -191,7 +192,7 @@ def test_strict_opens_the_task_again_once_and_asks_the_person_the_second_time(
 ) -> None:
     root = project({**list_of({"verify": BY_TEST}), **FILES})
     claims = [bash("ralphloop done F1"), text("F1 is made, as I said.")]
-    script = [bash(TEST_EDITED), *claims, *claims]
+    script = [bash(TEST_EDITED), *claims, *claims, text("Nothing is left to do.")]
     with scene(client_home, root, script) as one:
         code, stage = one.work(way, "--strict"), one.stage
         assert code == (13 if way == RUN else 0)
@@ -204,6 +205,26 @@ def test_strict_opens_the_task_again_once_and_asks_the_person_the_second_time(
         assert f"doubt: {BY_EDIT}" in stage.command("status", "demo").stdout
         eventually(lambda: one.receiver.got, what="no notice arrived")
         assert one.receiver.got[-1].data["about"] == "needs_input"
+        must_end_by_the_word_that_is_asked_for(one, way)
+
+
+def must_end_by_the_word_that_is_asked_for(one: Scene, way: str) -> None:
+    stage = one.stage
+    (command,) = re.findall("`ralphloop (accept [^`]*)`", one.messages()[-1])
+    assert "F1 counts as done on your word." in stage.command(*command.split()).stdout
+    if way == RUN:
+        assert stage.run().code == 19
+    else:
+        (session,) = {entry["session"] for entry in stage.events("stop")}
+        told = run_print(
+            stage.home, stage.root, "go on", stage.server,
+            args=["--resume", session], plugin_dirs=[plugin("ralphloop")], env=stage.extra,
+        )  # fmt: skip
+        assert told.exit_code == 0
+    assert stage.ending == ("ended", "complete")
+    told = stage.command("status", "demo").stdout
+    assert "complete, 1 doubt" in told
+    assert f"doubt: {BY_EDIT}" in told
 
 
 @pytest.mark.parametrize(

@@ -277,9 +277,9 @@ def _ask_about(now: Situation, doubts: list[Finding]) -> Decision:
     """Where doubts are refused: the same one again, so the person decides."""
     from ralphloop.domain.finding import told
 
-    ids = prompt.line(", ".join(dict.fromkeys(doubt.task for doubt in doubts)))
-    first = prompt.shell_word(prompt.line(doubts[0].task))
-    how = "`%s accept %s` vouches for it" % (now.words.command, first)
+    tasks = list(dict.fromkeys([doubt.task for doubt in doubts]))
+    ids = prompt.line(", ".join(tasks))
+    how = prompt.vouching(tasks, now.words.command)
     message = "needs you: %s. %s, then %s." % (told(doubts), how, now.words.go_on)
     return close(now, PAUSED, NEEDS_INPUT, ids, message=message)
 

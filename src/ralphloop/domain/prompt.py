@@ -21,6 +21,7 @@ HOW_MAX = 4_500
 NOTES_MAX = 3_000
 CARRY_MAX = 3_000
 LINE_MAX = 300
+VOUCHED_MAX = 5  # commands that one message names
 ID_MAX = 200  # a longer id is no word for a command line
 
 CORRUPT = "Corrupt state file: "  # words that public suites look for, as "Maximum global iterations" is
@@ -267,6 +268,16 @@ def count(number: int, thing: str) -> str:
 def answering(task: str, loop: str) -> str:
     """The command that answers a question, whichever other loops there are."""
     return "ralphloop answer %s TEXT --loop %s" % (shell_word(task), shell_word(loop))
+
+
+def vouching(tasks: list[str], command: str = "ralphloop", loop: str = "") -> str:
+    """The commands by which the person takes their word for proof of these tasks, some at a time."""
+    named = ["%s accept %s" % (command, shell_word(line(task))) for task in tasks[:VOUCHED_MAX]]
+    commands = ["`%s --loop %s`" % (one, shell_word(loop)) if loop else "`%s`" % one for one in named]
+    if len(tasks) == 1:
+        return commands[0] + " vouches for it"
+    more = len(tasks) - len(commands)
+    return " and ".join(commands) + " vouch for them" + (" (and so for %d more)" % more if more else "")
 
 
 def doubt(loop: LoopState, words: Words) -> str:

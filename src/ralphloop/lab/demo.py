@@ -65,8 +65,8 @@ class Job:
 
 JOBS = {
     "F1": Job("greet.sh", "demo_greet.sh", "sh greet.sh Ada", "greet by name"),
-    "F2": Job("test_greet.sh", "demo_test_greet.sh", "sh test_greet.sh", "test both greetings", by_hand=True),
-    "F3": Job("README.md", "demo_readme.md", "grep -n greet.sh README.md", "say how to use it"),
+    "F2": Job("party.sh", "demo_party.sh", "sh party.sh Ada Bob", "greet everybody", by_hand=True),
+    "F3": Job("README.md", "demo_readme.md", "grep -n party.sh README.md", "say how to use both"),
 }
 INSTALL = (
     "pipx install .",

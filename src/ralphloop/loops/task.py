@@ -13,6 +13,7 @@ from ralphloop.errors import UserError
 from ralphloop.loops.opened import Opened, must_not_be_anothers, open_loop
 from ralphloop.loops.place import Place, pick, require_person
 from ralphloop.loops.result import Result, Tell, quiet
+from ralphloop.proof import proof_record
 from ralphloop.proof.checker import GREEN, Origin, Verdict, client_in, of_session
 from ralphloop.proof.mask import mask, secrets
 from ralphloop.proof.prove import Prover
@@ -186,7 +187,7 @@ def accept(place: Place, task: str, *, loop: str | None = None) -> Result:
     with open_loop(pick(place, loop)) as opened:
         found = opened.task(task)
         state = opened.ledger.state(found)
-        if state in (model.PROVEN, model.VOUCHED):
+        if state == model.VOUCHED or (state == model.PROVEN and not _waits_for_word(opened, task)):
             return _result(opened, task, f"{task} is {state} already.")
         opened.ledger.note(task, state=model.VOUCHED)
         if not found.done:
@@ -195,6 +196,13 @@ def accept(place: Place, task: str, *, loop: str | None = None) -> Result:
         opened.save("accept", task=task)
         tasks.show_now(opened.loop, opened.state, opened.work())
         return _result(opened, task, f"{task} counts as done on your word.")
+
+
+def _waits_for_word(opened: Opened, task: str) -> bool:
+    """Whether a task that is proven is held back by a doubt that came back after it was refused."""
+    if opened.state.outcome != model.NEEDS_INPUT:
+        return False
+    return any(doubt.task == task for doubt in proof_record.load(opened.loop).insisted)
 
 
 def skip(place: Place, task: str, *, loop: str | None = None) -> Result:

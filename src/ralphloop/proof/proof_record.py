@@ -56,6 +56,13 @@ class ProofRecord(NamedTuple):
         return [one for one in self.findings if one.is_doubt]
 
     @property
+    def insisted(self) -> list[Finding]:
+        """Doubts for which tasks were opened again; about a task that is proven all the same, the person
+        decides."""
+        known = [one for one in self.doubts if one.kind in finding.REFUSED]
+        return [one for one in known if f"{one.kind} {one.task}" in self.refused]
+
+    @property
     def notes(self) -> list[Finding]:
         return [one for one in self.findings if not one.is_doubt]
 

@@ -30,6 +30,7 @@ from ralphloop.store.loop import LoopFiles
 from ralphloop.tasklists.registry import traits
 
 if TYPE_CHECKING:
+    from ralphloop.domain.finding import Finding
     from ralphloop.proof.probe import Probe
     from ralphloop.proof.proof_record import ProofRecord
 
@@ -250,6 +251,8 @@ class Prover:
         is_red = bool(reopen or self.results.red)
         self.results.final = self._is_final and not (self.results.unfinished or is_red)
         self.results.unprobed = self.results.final and self._probe is not None
+        if self.results.final and self._probe is None:
+            self.results.doubts = self._doubts_vouched_for(ledger)
         if self.results.unfinished:
             self._put_off_questions()
         state.final_round = 0 if is_red else state.final_round
@@ -285,19 +288,27 @@ class Prover:
         record = found.record
         self.results.unfinished = [] if found.is_all else [THE_LIST]
         if found.is_all:
-            self.results.doubts = record.doubts
             record = self._refuse_doubts(state, record) if found.is_strict else record
+            known = self._doubts_vouched_for(self._loop.load_ledger())
+            record = record._replace(findings=(*known, *record.findings))
+            self.results.doubts = record.doubts
             for doubt in record.doubts:
                 self._loop.journal("doubt", task=doubt.task, kind=doubt.kind, detail=doubt.said)
         proof_record.save(self._loop, record)
+
+    def _doubts_vouched_for(self, ledger: Ledger) -> list[Finding]:
+        """What was doubtful about tasks that the person has vouched for since, whose checks run no more."""
+        from ralphloop.proof import proof_record
+
+        doubts = proof_record.load(self._loop).doubts
+        return [one for one in doubts if one.task and _said(ledger, one.task) == VOUCHED]
 
     def _refuse_doubts(self, state: LoopState, record: ProofRecord) -> ProofRecord:
         """Open a task again the first time, and ask the person the second."""
         from ralphloop.domain import finding
 
         refused = [doubt for doubt in record.doubts if doubt.kind in finding.REFUSED and doubt.task]
-        again = [doubt for doubt in refused if f"{doubt.kind} {doubt.task}" in record.refused]
-        self.results.insisted = again
+        again = self.results.insisted = record.insisted
         insisted = {doubt.task for doubt in again}
         new = {doubt.task: doubt for doubt in reversed(refused) if doubt.task not in insisted}
         if not new:

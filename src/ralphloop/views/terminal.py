@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from ralphloop.agents.registry import client
+from ralphloop.domain.finding import ALREADY_GREEN, IDLE
 from ralphloop.domain.ledger import not_committed
 from ralphloop.domain.limits import duration
 from ralphloop.domain.model import (
@@ -26,11 +27,12 @@ from ralphloop.domain.model import (
     NEEDS_INPUT,
     OPEN,
     PAUSED,
+    PROVEN,
     RATE_LIMITED,
     SET_ASIDE,
     SKIPPED,
 )
-from ralphloop.domain.prompt import answering, count, done, plain, turns
+from ralphloop.domain.prompt import answering, count, done, plain, turns, vouching
 from ralphloop.domain.table import BUDGETS, LIMITS, LOOP, outcome
 from ralphloop.tasklists.registry import traits
 from ralphloop.views import figure
@@ -111,7 +113,8 @@ def doubts_told(view: LoopView) -> str:
 
 def proof_lines(view: LoopView, most: int = SAID_MAX) -> list[str]:
     """A line for each of the first doubts, and one for all notes."""
-    doubts, notes = view.proof.doubts, view.proof.notes
+    doubts = view.proof.doubts
+    notes = [one for one in view.proof.notes if not _is_told(one, doubts)]
     told = [f"doubt: {sentence(one, most)}" for one in doubts[:DOUBTS_SHOWN]]
     more = len(doubts) - DOUBTS_SHOWN
     if more > 0:
@@ -120,6 +123,14 @@ def proof_lines(view: LoopView, most: int = SAID_MAX) -> list[str]:
         first = [sentence(one, NOTE_MAX) for one in notes[:SHOWN]]
         told.append("noted: " + _joined(first, len(notes)))
     return told
+
+
+def _is_told(note: Finding, doubts: Sequence[Finding]) -> bool:
+    """Whether a doubt says of the whole task what this note says of one check of it."""
+    same = [one for one in doubts if (one.kind, one.task) == (IDLE, note.task)]
+    return note.kind == ALREADY_GREEN and any(
+        note.said.endswith(one.said.removeprefix(one.task)) for one in same
+    )
 
 
 def sentence(one: Finding, most: int = SAID_MAX) -> str:
@@ -234,10 +245,18 @@ def _hint(view: LoopView, now: float) -> str:
 def _needs_input(view: LoopView, again: str, _now: float) -> str:
     then = again if view.supervised else "send the session any message"
     asked = next((task.id for task in view.tasks if task.state == ASKED), "" if view.tasks else "ID")
-    first = f"`{answering(asked, view.name)}`" if asked else "all is answered"
+    first = f"`{answering(asked, view.name)}`" if asked else _vouching(view) or "all is answered"
     if view.detail.startswith(DENIED):
         first = f"allow that in {client().registration.USER_SETTINGS}"
     return f"{first}, then {then}."
+
+
+def _vouching(view: LoopView) -> str:
+    """Of proven tasks that the same doubt holds back a second time."""
+    closed = {task.id for task in view.tasks if task.state == PROVEN}
+    ids = list(dict.fromkeys(one.task for one in view.proof.insisted if one.task in closed))
+    whose = f"{', '.join(ids[:SHOWN])}{' and others' if len(ids) > SHOWN else ''}"
+    return f"the doubt about {whose} is yours to decide: {vouching(ids, loop=view.name)}" if ids else ""
 
 
 def _rate_limited(view: LoopView, again: str, now: float) -> str:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from ralphloop.domain.finding import Finding
 from ralphloop.domain.model import LOGIN
+from ralphloop.proof.proof_record import ProofRecord
 from ralphloop.views import terminal
 from ralphloop.views.figure import Share, Spending, Used
 from ralphloop.views.fold import width_of
@@ -82,6 +84,19 @@ def test_a_list_of_which_all_is_proven_says_no_more() -> None:
             "shop · paused (needs_input)",
             "all is answered, then send the session any message.",
         ),
+        (
+            {
+                "state": "paused",
+                "outcome": "needs_input",
+                "tasks": (task(1, "vouched"), task(2, "proven")),
+                "proof": ProofRecord(
+                    tuple(Finding("idle", said=f"F{n} is idle", task=f"F{n}") for n in (1, 2)),
+                    refused=("idle F1", "idle F2"),
+                ),
+            },
+            "shop · paused (needs_input)",
+            "`ralphloop accept F2 --loop shop` vouches for it, then send the session any message.",
+        ),
         ({"state": "paused", "outcome": "awaiting_approval"}, "shop · paused", "goes on by itself"),
         (
             {"state": "paused", "outcome": "rate_limited"},
@@ -116,6 +131,23 @@ def test_why_and_what_is_asked_are_shown() -> None:
         "  why: F2",
         "  asks: F2: Which one?",
         "  `ralphloop answer F2 TEXT --loop shop`, then send the session any message.",
+    ]
+
+
+def test_a_check_that_was_green_already_is_told_once_as_the_doubt_where_it_is_one() -> None:
+    before = "was green before the work began"
+    found = (
+        Finding("idle", said=f"F1 {before}", task="F1"),
+        Finding("idle", said="F3 is green without the work", task="F3"),
+        Finding("already green", said=f"F1: `make test` {before}", task="F1"),
+        Finding("already green", said=f"F2: `make lint` {before}", task="F2"),
+        Finding("already green", said=f"F3: `make docs` {before}", task="F3"),
+    )
+    told = block(state="ended", outcome="complete", proof=ProofRecord(found))
+    assert told[2:5] == [
+        f"  doubt: F1 {before}",
+        "  doubt: F3 is green without the work",
+        f"  noted: F2: `make lint` {before}; F3: `make docs` {before}",
     ]
 
 
