@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from ralphloop.agents.registry import client
+from ralphloop.domain.finding import ALREADY_GREEN, IDLE
 from ralphloop.domain.ledger import not_committed
 from ralphloop.domain.limits import duration
 from ralphloop.domain.model import (
@@ -112,7 +113,8 @@ def doubts_told(view: LoopView) -> str:
 
 def proof_lines(view: LoopView, most: int = SAID_MAX) -> list[str]:
     """A line for each of the first doubts, and one for all notes."""
-    doubts, notes = view.proof.doubts, view.proof.notes
+    doubts = view.proof.doubts
+    notes = [one for one in view.proof.notes if not _is_told(one, doubts)]
     told = [f"doubt: {sentence(one, most)}" for one in doubts[:DOUBTS_SHOWN]]
     more = len(doubts) - DOUBTS_SHOWN
     if more > 0:
@@ -121,6 +123,14 @@ def proof_lines(view: LoopView, most: int = SAID_MAX) -> list[str]:
         first = [sentence(one, NOTE_MAX) for one in notes[:SHOWN]]
         told.append("noted: " + _joined(first, len(notes)))
     return told
+
+
+def _is_told(note: Finding, doubts: Sequence[Finding]) -> bool:
+    """Whether a doubt says of the whole task what this note says of one check of it."""
+    same = [one for one in doubts if (one.kind, one.task) == (IDLE, note.task)]
+    return note.kind == ALREADY_GREEN and any(
+        note.said.endswith(one.said.removeprefix(one.task)) for one in same
+    )
 
 
 def sentence(one: Finding, most: int = SAID_MAX) -> str:

@@ -134,6 +134,23 @@ def test_why_and_what_is_asked_are_shown() -> None:
     ]
 
 
+def test_a_check_that_was_green_already_is_told_once_as_the_doubt_where_it_is_one() -> None:
+    before = "was green before the work began"
+    found = (
+        Finding("idle", said=f"F1 {before}", task="F1"),
+        Finding("idle", said="F3 is green without the work", task="F3"),
+        Finding("already green", said=f"F1: `make test` {before}", task="F1"),
+        Finding("already green", said=f"F2: `make lint` {before}", task="F2"),
+        Finding("already green", said=f"F3: `make docs` {before}", task="F3"),
+    )
+    told = block(state="ended", outcome="complete", proof=ProofRecord(found))
+    assert told[2:5] == [
+        f"  doubt: F1 {before}",
+        "  doubt: F3 is green without the work",
+        f"  noted: F2: `make lint` {before}; F3: `make docs` {before}",
+    ]
+
+
 def test_a_loop_that_nobody_drives_is_not_called_running() -> None:
     lines = block(supervised=True)
     assert lines[0].startswith("shop · nobody drives it · iteration 3/30 · ")
