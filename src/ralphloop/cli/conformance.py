@@ -37,10 +37,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
         dest="catalogue",
         action="store_const",
         const=LIES,
-        help="play the lies instead of the cases",
+        help="play the lies instead: ways to a green check without the work, which must be told",
     )
     which.add_argument(
-        "--honest", dest="catalogue", action="store_const", const=HONEST, help="play honest work instead"
+        "--honest",
+        dest="catalogue",
+        action="store_const",
+        const=HONEST,
+        help="play honest work instead: tasks done as asked, which must not be held back",
     )
     parser.add_argument("--cases", metavar="DIR", type=Path, help="another folder of `cases` and `projects`")
     parser.add_argument("--only", metavar="GLOB", action="append", help="only cases that this names")
