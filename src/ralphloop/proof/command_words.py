@@ -22,7 +22,9 @@ _WRAPPERS = frozenset(
     ["env", "command", "exec", "nice", "nohup", "sudo", "doas", "stdbuf", "setsid", "xargs", "chronic"]
 )  # fmt: skip
 _WITH_WORD = frozenset(["timeout", "gtimeout", "flock", "chroot"])
-_TAKES_VALUE = frozenset(["-u", "-n", "-C", "-s", "-k", "-I", "-P", "-L", "-g", "-o"])
+_TAKES_VALUE = frozenset(
+    ["-u", "-n", "-C", "-s", "-k", "-I", "-P", "-L", "-g", "-o", "--signal", "--kill-after", "--chdir"]
+)
 # what runs the program of a project: the words before it
 _RUNNERS = frozenset(
     ["npx", "bunx", "pnpx", "uvx", "pnpm", "yarn", "cross-env", "npm exec", "npm run", "pnpm exec",
@@ -36,6 +38,7 @@ class Simple(NamedTuple):
     words: tuple[str, ...]  # without quotes; what the shell would put in stays as it is written
     after: str  # the operator behind it: one of `; & && || |`, empty at the end; a line's end is `;`
     depth: int  # how many brackets are around it
+    inputs: tuple[str, ...] = ()  # the files that it reads by `<`
 
 
 def read(command: str) -> list[Simple]:
@@ -48,15 +51,32 @@ def programs(command: str, *, deep: int = 0) -> Iterator[tuple[str, ...]]:
     behind a wrapper such as `env`, `timeout 5` or `npx` both of them."""
     reader = _Reader(command[:LONGEST])
     for one in reader.commands():
-        words = bare(one.words)
-        while words:
+        for words in _behind_wrappers(one.words):
             yield words
-            given = _script_given(words)
-            if given and deep < _DEEPEST:
-                yield from programs(given, deep=deep + 1)
-            words = _wrapped(words)
+            text = _script_given(words)
+            if text and deep < _DEEPEST:
+                yield from programs(text, deep=deep + 1)
     for inner in reader.inner if deep < _DEEPEST else ():
         yield from programs(inner, deep=deep + 1)
+
+
+def given(command: str, *, deep: int = 0) -> Iterator[tuple[str, ...]]:
+    """Each command as it is written, with what it reads by `<` behind its words: those in `$(…)` and behind
+    `sh -c` as well. Nothing is left out before its program, not even an assignment."""
+    reader = _Reader(command[:LONGEST])
+    inner = []
+    for one in reader.commands():
+        yield (*one.words, *one.inputs)
+        inner += [text for text in map(_script_given, _behind_wrappers(one.words)) if text]
+    for text in (*inner, *reader.inner) if deep < _DEEPEST else ():
+        yield from given(text, deep=deep + 1)
+
+
+def _behind_wrappers(words: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    left = bare(words)
+    while left:
+        yield left
+        left = _wrapped(left)
 
 
 def bare(words: Sequence[str]) -> tuple[str, ...]:
@@ -112,20 +132,22 @@ class _Reader:
         self._text = text
         self._at = 0
         self._ends: list[str] = []  # of here-documents whose text begins with the next line
+        self._inputs: list[str] = []  # of the command that is read
         self.inner: list[str] = []  # the commands in `$(…)` and backticks
 
     def commands(self) -> list[Simple]:
         found: list[Simple] = []
         words: list[str] = []
         depth = 0
+        self._inputs = []
         while (token := self._next()) is not None:
             is_operator, text = token
             if not is_operator:
                 words.append(text)
                 continue
             if words:
-                found.append(Simple(tuple(words), "", depth))
-                words = []
+                found.append(Simple(tuple(words), "", depth, tuple(self._inputs)))
+                words, self._inputs = [], []
             depth = max(0, depth + {"(": 1, ")": -1}.get(text, 0))
             if found and text not in "()":
                 joined = {"\n": ";", ";;": ";", "|&": "|"}.get(text, text)
@@ -133,7 +155,7 @@ class _Reader:
                 if not found[-1].after or text not in "\n;":
                     found[-1] = found[-1]._replace(after=joined)
         if words:
-            found.append(Simple(tuple(words), "", depth))
+            found.append(Simple(tuple(words), "", depth, tuple(self._inputs)))
         return _without_last_end(found)
 
     def _next(self) -> tuple[bool, str] | None:
@@ -163,6 +185,8 @@ class _Reader:
         target = self._word()
         if found[0].lstrip("0123456789") in ("<<", "<<-"):
             self._ends.append(target)
+        elif found[0] in ("<", "0<"):
+            self._inputs.append(target)
 
     def _skip_documents(self) -> None:
         for end in self._ends:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ralphloop.proof.command_words import programs, read
+from ralphloop.proof.command_words import given, programs, read
 from unit.domain.cases import each
 
 
@@ -52,6 +52,22 @@ def test_words_and_what_joins_them(command: str, words: list[str]) -> None:
 )
 def test_programs_behind_wrappers_and_in_substitutions(command: str, found: list[str]) -> None:
     assert [words[0] for words in programs(command)] == found
+
+
+@each(
+    ("command", "words"),
+    [
+        ("x=1 timeout 5 a b", ["x=1 timeout 5 a b"]),
+        ("a < in > out 2< err b", ["a b in"]),
+        ("cat <<END | a < in\nb\nEND", ["cat", "a in"]),
+        ("env sh -c 'a; b'", ["env sh -c a; b", "a", "b"]),
+        ("(a < in; b)", ["a in", "b"]),
+        ("C=x; a $C", ["C=x", "a $C"]),
+        ("a $(b c)", ["a $(b c)", "b c"]),
+    ],
+)
+def test_commands_as_they_are_written(command: str, words: list[str]) -> None:
+    assert [" ".join(one) for one in given(command)] == words
 
 
 def test_commands_in_commands_have_an_end() -> None:

@@ -10,6 +10,7 @@ from ralphloop.proof.criteria import KINDS, daemon_in, named_by, only_looked_at,
 from unit.domain.cases import each
 
 TESTS = [
+    "checks/colours.sh", "checks/ui/a.sh", "qa/smoke.sh",
     "tests/test_app.py", "tests/data/big.json", "app/tests/test_views.py", "test/helper.js", "pkg/test/run.c",
     "Tests/AppTests/A.swift", "src/__tests__/a.js", "src/__mocks__/fs.js", "e2e/login.ts",
     "cypress/support/index.js", "web/cypress/e2e/a.cy.js", "ShopTests/CartTests.swift", "Shop.Tests/Cart.cs",
@@ -48,6 +49,8 @@ OTHER_CRITERIA = [
     "cases/a.php.expect", "cart.want", "ui/a.stdout", "ui/a.stderr", "examples/cart.out", "samples/one/a.out",
     "cases/1.out", "regress/join.out", "qa/snapshots/cart.txt", "web/snapshots/a.json", "snapshots/home.png",
     "qa/cart.spec.ts-snapshots/home.png", "cassettes/login.yaml", "qa/cassettes/a.json",
+    "expected.txt", "app/expected.json", "expected_output.txt", "menu_expected.txt", "menu-expected.csv",
+    "golden.txt", "app/golden.json", "menu_golden.txt", "menu.expected.json",
     "vcr_cassettes/login.yml", "baselines/speed.json", "qa/baselines/a.txt", "ui/baselines/home.png",
 ]  # fmt: skip
 
@@ -73,7 +76,9 @@ WORK = [
     "src/conf.py", "src/config.test", "data/tests.csv", "src/gradle.ts", "src/mocks.py", "src/e2e.ts",
     "src/cypress.ts", "src/feature.ts", "features/cart/index.ts", "src/benchmark.rs", "benches/cart.rs",
     "gitattributes.py", "docs/gitattributes.md", "src/baseline.py", "suppressions.ts", "src/expected.py",
-    "src/golden.ts", "login.expect", "a.out", "cover.out", "dist/report.out", "result.out", "src/want.go",
+    "src/golden.ts", "golden_retriever.md", "src/golden_ratio.py", "expected.md", "unexpected.txt",
+    "expected_visitors.csv", "src/checks/cpu.sh", "checks/models.py", "login.expect",
+    "a.out", "cover.out", "dist/report.out", "result.out", "src/want.go",
     "src/stdout.rs", "src/snapshots/create.ts", "app/views/snapshots/index.html.erb",
     "templates/snapshots/list.html", "src/cassettes/player.py", "baselines/resnet.py", "src/baselines/run.ts",
     "examples/cart.txt", "samples/cart.csv", "semgrepignore.py", "lint-baseline.md",
@@ -211,12 +216,12 @@ SCRIPTS = {
 @each(
     ("command", "named"),
     [
-        ("./scripts/check.sh", "check.sh lib_test.sh check_more.py check_words.py expected/a.txt"),
+        ("./scripts/check.sh", "check.sh lib_test.sh check_more.py check_words.py helper.py expected/a.txt"),
         (
             "bash -x scripts/check.sh --fast",
-            "check.sh lib_test.sh check_more.py check_words.py expected/a.txt",
+            "check.sh lib_test.sh check_more.py check_words.py helper.py expected/a.txt",
         ),
-        ("python3 scripts/check_more.py", "check_more.py check_words.py expected/a.txt"),
+        ("python3 scripts/check_more.py", "check_more.py check_words.py helper.py expected/a.txt"),
         ("cd scripts && ./build.sh", "build.sh"),  # it lies where judges do
         ("timeout 5 sh -c './scripts/lib_test.sh'", "lib_test.sh"),
     ],
@@ -251,6 +256,134 @@ def test_a_script_that_a_check_runs_judges_with_what_it_names(command: str, name
 )
 def test_what_a_check_names_is_told_from_the_work(command: str, named: set[str]) -> None:
     assert named_by([command], SCRIPTS.get, table()) == named
+
+
+MORE = {
+    **dict.fromkeys(
+        [
+            "check.sh",
+            "check.py",
+            "check.js",
+            "check.pl",
+            "check.awk",
+            "check.c",
+            "src/check.py",
+            "sub/check.sh",
+            "scripts/check.sh",
+            "scripts/build.sh",
+            "tools/verify_a.sh",
+            "tools/convert.sh",
+            "lib/validate.js",
+            "expected_a.txt",
+            "golden-a.txt",
+            "src/expected.py",
+            "test-plan.json",
+            "helper.py",
+            "check_two.py",
+        ],
+        "",
+    ),
+    "Makefile": "SOURCES = check.c main.c\n\ncheck:\n\t@sh scripts/check.sh\nbuild: ; sh scripts/build.sh\n"
+    "all:\n\t$(MAKE) -C web\n",
+    "web/Makefile": "check:\n\tpython3 check_web.py\n",
+    "web/check_web.py": "",
+    "package.json": '{"main": "check.js", "scripts": {"test": "make check", "lint": "eslint check.js", '
+    '"e2e": "node --import tsx check.js"}}',
+    "web/package.json": '{"scripts": {"test": "node check_all.js"}}',
+    "web/check_all.js": "",
+    "tox.ini": "[testenv]\ncommands =\n    python -W error check.py\n",
+    "noxfile.py": 'def tests(session):\n    session.run("python", "check.py")\n',
+    "justfile": "check:\n    sh tools/verify_a.sh\n",
+    "Taskfile.yml": "tasks:\n  check:\n    cmds:\n      - sh tools/verify_a.sh\n",
+    "Rakefile": "task :check do\n  sh 'sh tools/verify_a.sh'\nend\n",
+    "run.sh": "set -e\nsh tools/verify_a.sh\nsh tools/convert.sh\nmake -C web check\n",
+    "tool.sh": "sh tools/verify_a.sh\n",
+    "check_helped.py": "import helper\nhelper.run()\n",
+    "check_itself.py": "import helper\nassert helper.slug('a b') == 'a-b'\n",
+}
+JUSTFILE = {"tools/verify_a.sh"}
+
+
+@each(
+    ("command", "named"),
+    [
+        ("make check", {"scripts/check.sh", "web/check_web.py"}),
+        ("timeout 60 make -s check", {"scripts/check.sh", "web/check_web.py"}),
+        ("make -C web check", {"scripts/check.sh", "web/check_web.py"}),
+        ("npm test", {"scripts/check.sh", "web/check_web.py", "check.js"}),
+        ("cd web && npm test", {"web/check_all.js"}),
+        ("yarn --cwd web test", {"web/check_all.js", "scripts/check.sh", "web/check_web.py", "check.js"}),
+        ("tox -e py", {"check.py"}),
+        ("nox", {"check.py"}),
+        ("just check", JUSTFILE),
+        ("task check", JUSTFILE),
+        ("rake check", JUSTFILE),
+        ("sh run.sh", {"tools/verify_a.sh", "scripts/check.sh", "web/check_web.py"}),
+        # a program that is the work may call what it likes
+        ("sh tool.sh", set()),
+        ("grep -q check Makefile", set()),
+        ("just", JUSTFILE),
+    ],
+)
+def test_the_file_of_a_task_runner_says_what_it_runs(command: str, named: set[str]) -> None:
+    assert named_by([command], MORE.get, table()) == named
+
+
+@each(
+    ("command", "named"),
+    [
+        ("bash -e check.sh", {"check.sh"}),
+        ("bash -eu -o pipefail check.sh", {"check.sh"}),
+        ("python3 -W ignore check.py", {"check.py"}),
+        ("sh < check.sh", {"check.sh"}),
+        ("cat check.sh | sh", {"check.sh"}),
+        ('eval "$(cat check.sh)"', {"check.sh"}),
+        ('sh "$PWD/check.sh"', {"check.sh"}),
+        ('"$(git rev-parse --show-toplevel)/check.sh"', {"check.sh"}),
+        ("uv run check.py", {"check.py"}),
+        ("coverage run check.py", {"check.py"}),
+        ("node --import tsx check.js", {"check.js"}),
+        ("flock -n l sh check.sh", {"check.sh"}),
+        ("timeout --signal KILL 5 sh check.sh", {"check.sh"}),
+        ("perl -I lib check.pl", {"check.pl"}),
+        ("C=check.sh; sh $C", {"check.sh"}),
+        ("for f in sub/check.sh; do sh $f; done", {"sub/check.sh"}),
+        ("python3 -c \"import runpy; runpy.run_path('check.py')\"", {"check.py"}),
+        ("awk -f check.awk app.txt", {"check.awk"}),
+        ("cd sub && bash -e check.sh", {"sub/check.sh", "check.sh"}),
+        ("sh tool.sh | diff - expected_a.txt", {"expected_a.txt"}),
+        ("grep -qf golden-a.txt app.txt", {"golden-a.txt"}),
+        ("python3 check_helped.py", {"check_helped.py", "helper.py"}),
+        # looked at, styled or compiled; or work that is there to be run
+        ("cat check.sh | grep -q set", set()),
+        ("ruff check check.py && mypy check.py", set()),
+        ("python3 -m py_compile tool.py check_two.py", set()),
+        ("npx eslint check.js", set()),
+        ("shellcheck check.sh", set()),
+        ("sh tool.sh > check.sh; rm check.sh", set()),
+        ("grep -q x expected_a.txt", set()),
+        ("uv run lib/validate.js", {"lib/validate.js"}),
+        ("coverage run src/check.py", set()),
+        ("python3 tool.py src/expected.py", set()),
+        ("python3 -c \"import json; json.load(open('test-plan.json'))\"", set()),
+        ("python3 check_itself.py", {"check_itself.py"}),
+        ('sh "$HOME/check.sh"', set()),
+        ("echo check.sh", set()),
+    ],
+)
+def test_a_word_that_is_a_judging_script_is_one_whatever_runs_it(command: str, named: set[str]) -> None:
+    assert named_by([command], MORE.get, table()) == named
+
+
+def test_task_runners_that_run_each_other_are_bounded() -> None:
+    read: list[str] = []
+
+    def text(path: str) -> str:
+        read.append(path)
+        return "all:\n" + "".join(f"\tmake -C {each}\n" for each in range(100))
+
+    named_by(["make"], text, table())
+    assert len(read) < 1_000
 
 
 def test_scripts_that_name_ever_more_scripts_are_bounded() -> None:
