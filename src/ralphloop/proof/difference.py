@@ -10,8 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from ralphloop import errors
-from ralphloop.proof import repository
+from ralphloop.proof import criteria, repository
 from ralphloop.proof.look import Kept, Look, first
+from ralphloop.proof.protect import BY_TOOLS
 from ralphloop.proof.repository import Repository
 from ralphloop.proof.worktree import Git
 from ralphloop.store import files
@@ -21,6 +22,7 @@ GITLINK = "160000"
 RENAMES_MAX = 1_000
 LINES_MAX, BYTES_MAX = 50_000, 16_000_000  # of added lines: of one file; characters of all
 DIFFED_MAX = 64_000_000  # bytes of files that are compared at once
+HIDDEN_MAX = 5_000  # files in folders that are ignored
 BINARY_LINES = 100  # by which one is known
 
 
@@ -168,11 +170,19 @@ class Comparison:
                 self.note(Change(path, {"A": ADDED, "D": REMOVED}.get(kind, CHANGED), old, new))
 
     def _hide(self, look: Look, index: str, prefix: str) -> None:
+        """What is ignored by name, or lies right in a folder that is, unless a build made that."""
         words = ("ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory")
+        looked = 0
         for path in look.git().out(*words, index=index).split("\0"):
-            is_file = path and not path.endswith("/")
-            if is_file and changed_at(os.path.join(look.place.top, path)) > self._at:
-                self.hidden.append(prefix + path)
+            names = [path]
+            if path.endswith("/"):
+                near = [] if _is_made(path) else files.names(os.path.join(look.place.top, path))
+                names = [path + name for name in near[: HIDDEN_MAX - looked]]
+                looked += len(names)
+            for name in filter(None, names):
+                full = os.path.join(look.place.top, name)
+                if changed_at(full) > self._at and (name == path or not os.path.isdir(full)):
+                    self.hidden.append(prefix + name)
 
     def _inside(self, look: Look, prefix: str, place: Repository) -> None:
         """One that came after the start began empty: everything in it is new."""
@@ -191,6 +201,13 @@ class Comparison:
                 about, _, path = row.partition("\t")
                 if path and not about.startswith(GITLINK):
                     self.note(Change(prefix + path, REMOVED, about.split(" ")[1], ""))
+
+
+def _is_made(folder: str) -> bool:
+    """Whether tools or a build made it, by the name of a folder above or its own."""
+    others = {*criteria.sections()["others"], *criteria.sections()["folders of builds"], *BY_TOOLS, ".ralph"}
+    parts = folder.rstrip("/").split("/")
+    return not others.isdisjoint(parts) or any(re.match(r"(?:cmake-)?build\b", part) for part in parts)
 
 
 def changed_at(path: str) -> float:

@@ -324,6 +324,18 @@ def test_files_that_are_ignored_one_by_one_are_told_if_they_are_young(scene: Sce
     assert scene.since().hidden == ("new.log", "old.log")
 
 
+def test_young_files_right_in_an_ignored_folder_are_told_unless_a_build_made_it(scene: Scene) -> None:
+    scene.write(".gitignore", "pytest/\nkept/\nbuild*/\nnode_modules/\n")
+    scene.write("kept/old.py", "1\n")
+    scene.commit()
+    scene.take()
+    for path in ("pytest/__main__.py", "pytest/a/deep.py", "kept/new.py"):
+        scene.write(path, "1\n")
+    for path in ("build/Makefile", "build-debug/test.js", "node_modules/a.test.js"):
+        scene.write(path, "1\n")
+    assert sorted(scene.since().hidden) == ["kept/new.py", "pytest/__main__.py"]
+
+
 # Odd repositories
 
 
