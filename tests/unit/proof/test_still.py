@@ -181,8 +181,9 @@ def test_the_proven_tree_is_compared_with_what_is_there(kept: Ground) -> None:
 
 def test_the_loops_own_files_are_no_work(kept: Ground) -> None:
     (kept.root / "feature_list.json").write_text("[]")
-    (kept.root / ".ralph/loops").mkdir(parents=True)
-    (kept.root / ".ralph/loops/notes").write_text("x")
+    for path in (".ralph/run/L1/journal.jsonl", ".ralph/loops/demo/progress.txt"):
+        (kept.root / path).parent.mkdir(parents=True, exist_ok=True)
+        (kept.root / path).write_text("x")
     assert still_proven(kept.loop, kept.env) == SAME
 
 
