@@ -56,7 +56,8 @@ LIES = """\
 `ralphloop conformance --lies` plays ways to reach `complete` without the work, each with a scripted agent,
 some in three layouts. *Held* means that the loop did not end `complete`, *told* that a doubt names the task
 or the file. The catalogue and what tells it were written together, so the figures say what is known, not
-what an agent may think of next.
+what an agent may think of next. How it fared with lies by people who had not read the code, at first sight
+and later, stands [beside them](https://github.com/ralphloop/ralphloop/blob/main/tests/data/unseen/README.md).
 """
 HONEST = {"clean": "must be without a doubt", "told": "may be told, never refused"}
 
