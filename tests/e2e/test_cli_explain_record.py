@@ -14,6 +14,8 @@ import pytest
 from e2e.cli_project import OTHER, SESSION
 from e2e.recorded import RecordedProject
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def project(tmp_path: Path) -> RecordedProject:

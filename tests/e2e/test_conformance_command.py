@@ -26,6 +26,8 @@ from ralphloop.lab.conformance.hook import foreign
 from ralphloop.lab.conformance.play import FAILED, play
 from unit.domain.cases import each
 
+pytestmark = pytest.mark.slow
+
 ANOTHER = "*/another-session.toml"  # one for each layout of specs
 SLOW = "echo $$ >> {pids}; sleep 300 & echo $! >> {pids}; wait"
 

@@ -17,6 +17,8 @@ from e2e.cli_project import OTHER, SESSION, Project
 from ralphloop.cli.main import COMMANDS
 from security.life import CLIENT
 
+pytestmark = pytest.mark.slow
+
 COLUMNS = 80
 NAME = "a-loop-whose-name-is-just-about-as-long-as-any-name-may-be-x"
 SECOND = "another-loop-with-a-name-that-is-as-long-as-the-first-one-is"

@@ -24,6 +24,8 @@ from hook.harness import (
 )
 from ralphloop.store.loop import run_folder
 
+pytestmark = pytest.mark.slow
+
 Harm = Callable[[Path], object]
 
 

@@ -10,6 +10,8 @@ import pytest
 from hook.probing import Probed, probed
 from unit.proof.stages import ORDINARY
 
+pytestmark = pytest.mark.slow
+
 NO_GIT = "no check was tried apart from the work: there is no git repository here"
 OFF = "no check was tried apart from the work: `apart` is false in your settings"
 

@@ -19,7 +19,10 @@ from unit.proof.processes import LINUX, wait_until
 from unit.proof.stages import ORDINARY, ROOT, Scene, scene_of
 from unit.proof.test_stage_ends import below
 
-pytestmark = pytest.mark.skipif(not LINUX, reason="only Linux keeps others of the same user out")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not LINUX, reason="only Linux keeps others of the same user out"),
+]
 
 # Each way in, tried on the processes that are named; what came of it: "in", or the error's name.
 ATTACK = r"""

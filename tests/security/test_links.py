@@ -14,6 +14,8 @@ from e2e.cli_project import SESSION, Project
 from ralphloop.cli.main import BUG
 from security.life import AGENT, texts
 
+pytestmark = pytest.mark.slow
+
 OUTSIDE = "words-from-outside-the-project"
 TEXT = f'{{"{OUTSIDE}": "{OUTSIDE}", "question": "{OUTSIDE}", "event": "stop", "at": "{OUTSIDE}"}}\n'
 TOML = f'{OUTSIDE} = "{OUTSIDE}"\n'

@@ -21,6 +21,8 @@ from ralphloop.hook import bundle
 from ralphloop.store import files
 from security.life import kinds, live, written
 
+pytestmark = pytest.mark.slow
+
 # What a life must have left, or it was none.
 LEFT = {
     "loop.json", "ledger.json", "journal.jsonl", "hook.log", "evidence", "rejected", "run.log",

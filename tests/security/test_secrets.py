@@ -13,6 +13,8 @@ from hook.lines import text_line, tool_line
 from security.hostile import transcript
 from security.life import AGENT, CLEAR, SECRETS, live, texts
 
+pytestmark = pytest.mark.slow
+
 SHAPED = "sk-ant-api03-" + "Zx9" * 12
 
 

@@ -27,6 +27,8 @@ from security.hostile import (
 )
 from security.life import AGENT, CLIENT
 
+pytestmark = pytest.mark.slow
+
 SAYS = f"printf %s {shlex.quote(EVIL)}"
 OWNER = "o" + EVIL
 STOP = {"hook_event_name": "Stop", "session_id": OWNER, "last_assistant_message": EVIL}
