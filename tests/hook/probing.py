@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from hook.harness import OWNER, feature
+from ralphloop.store.loop import LoopFiles
+from ralphloop.store.shelf import OWNED, Shelf
 from unit.proof.processes import gone
 from unit.proof.stages import GIT, Person, person
 
@@ -149,6 +151,13 @@ class Probed:
         return said
 
     # What came of it
+
+    @property
+    def files(self) -> LoopFiles:
+        """Of the loop, as the product has them in a process of its own."""
+        shelf = Shelf(str(self.root), self.env)
+        (record,) = shelf.records(OWNED)
+        return LoopFiles(record, shelf)
 
     def loop(self) -> dict[str, Any]:
         (file,) = (self.root / ".ralph/run").glob("*/loop.json")

@@ -12,8 +12,6 @@ import pytest
 from hook.probing import LIST, Probed, probed
 from ralphloop.proof.checker import Due
 from ralphloop.proof.probe import Probe
-from ralphloop.store.loop import LoopFiles
-from ralphloop.store.shelf import OWNED, Shelf
 from unit.proof.stages import ROOT
 
 pytestmark = pytest.mark.slow
@@ -29,11 +27,7 @@ def found() -> Iterator[Probed]:
 
 
 def probing(found: Probed, *commands: str, round_no: int = 1, is_only: bool = False) -> Probe:
-    shelf = Shelf(str(found.root), found.env)
-    (record,) = shelf.records(OWNED)
-    probe = Probe(
-        LoopFiles(record, shelf), folder=str(found.root), env=found.env, deadline=time.monotonic() + 60
-    )
+    probe = Probe(found.files, folder=str(found.root), env=found.env, deadline=time.monotonic() + 60)
     probe.begin([Due("F1", commands, 60.0)], round_no=round_no, is_only=is_only)
     return probe
 

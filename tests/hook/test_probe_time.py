@@ -11,8 +11,6 @@ from hook.probing import Probed, probed
 from ralphloop.proof import proof_record
 from ralphloop.proof.checker import Due
 from ralphloop.proof.probe import Probe
-from ralphloop.store.loop import LoopFiles
-from ralphloop.store.shelf import OWNED, Shelf
 from unit.proof.stages import GIT, ROOT
 
 pytestmark = pytest.mark.slow
@@ -36,15 +34,9 @@ def found() -> Iterator[Probed]:
         yield made
 
 
-def loop_of(found: Probed) -> LoopFiles:
-    shelf = Shelf(str(found.root), found.env)
-    (record,) = shelf.records(OWNED)
-    return LoopFiles(record, shelf)
-
-
 def asked(found: Probed, within_s: float) -> tuple[bool, Probe]:
     """One stop's questions, kept as a stop keeps them."""
-    loop = loop_of(found)
+    loop = found.files
     probe = Probe(loop, folder=str(found.root), env=found.env, deadline=time.monotonic() + within_s)
     probe.begin([Due("F1", (CHECK,), 60.0)], round_no=1)
     is_all = probe.ask()
@@ -68,6 +60,6 @@ def test_it_goes_on_at_the_next_stop(found: Probed, slow: str) -> None:
 def test_it_is_dropped_after_two(found: Probed, slow: str) -> None:
     found.write({slow: ""}, at=found.folder)
     assert [asked(found, 2.0)[0] for _ in range(2)] == [False, True]
-    said = [f"{one.kind}: {one.said}" for one in proof_record.load(loop_of(found)).findings]
+    said = [f"{one.kind}: {one.said}" for one in proof_record.load(found.files).findings]
     assert said
     assert all(one.startswith("not tried: ") and "no time for it" in one for one in said)
